@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file encodes payloads as Storm's workers do: gzip over the Thrift binary protocol.
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/thrift/lib/go/thrift"
+	"github.com/klauspost/compress/gzip"
+)
+
+// maxPayload bounds a decoded payload in bytes, so that a small node cannot expand without end.
+const maxPayload = 64 << 20
+
+// Encode returns a struct as the bytes that a znode or a blob holds: gzip over Thrift binary.
+func Encode(ctx context.Context, value thrift.TStruct) ([]byte, error) {
+	var packed bytes.Buffer
+	zipper, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", value, err)
+	}
+	plain := thrift.NewTMemoryBuffer()
+	if err := value.Write(ctx, thrift.NewTBinaryProtocolConf(plain, nil)); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", value, err)
+	}
+	if _, err := zipper.Write(plain.Bytes()); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", value, err)
+	}
+	if err := zipper.Close(); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", value, err)
+	}
+	return packed.Bytes(), nil
+}
+
+// Decode fills a struct from the bytes of a znode or a blob. Bytes that are not gzip, are cut short, hold another struct
+// or expand beyond 64 MiB are an error.
+func Decode(ctx context.Context, data []byte, value thrift.TStruct) error {
+	zipped, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("decode %T: %w", value, err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(zipped, maxPayload+1))
+	if err != nil {
+		return fmt.Errorf("decode %T: %w", value, err)
+	}
+	if len(plain) > maxPayload {
+		return fmt.Errorf("decode %T: more than %d bytes after decompression", value, maxPayload)
+	}
+	buffer := &thrift.TMemoryBuffer{Buffer: bytes.NewBuffer(plain)}
+	config := &thrift.TConfiguration{MaxMessageSize: maxPayload}
+	if err := value.Read(ctx, thrift.NewTBinaryProtocolConf(buffer, config)); err != nil {
+		return fmt.Errorf("decode %T: %w", value, err)
+	}
+	return nil
+}
