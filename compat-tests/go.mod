@@ -1,0 +1,18 @@
+module github.com/gust-stream/gust/compat-tests
+
+go 1.26.0
+
+require github.com/gust-stream/gust v0.0.0
+
+require (
+	github.com/apache/thrift v0.25.0 // indirect
+	github.com/go-zookeeper/zk v1.0.4 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+	go.uber.org/multierr v1.10.0 // indirect
+	go.uber.org/zap v1.28.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	golang.org/x/sync v0.25.0 // indirect
+)
+
+replace github.com/gust-stream/gust => ../
