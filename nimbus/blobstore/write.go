@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file holds the writes: whole blobs that appear together, and uploads that arrive piece by piece.
+
+package blobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gust-stream/gust/thrift/storm"
+)
+
+// Content is one blob to be stored: its bytes, or the name of a file whose content it takes.
+type Content struct {
+	Key  string
+	Meta *storm.SettableBlobMeta
+	Data []byte
+	File string
+}
+
+// Put stores new blobs. When it returns without an error all are durable; else none is there. A key that exists is
+// ErrExists.
+func (s *Store) Put(ctx context.Context, contents ...Content) error {
+	uploads := make([]*Upload, len(contents))
+	defer func() {
+		for _, u := range uploads {
+			u.Abort()
+		}
+	}()
+	for i, content := range contents {
+		upload, err := s.Create(ctx, content.Key, content.Meta)
+		if err != nil {
+			return err
+		}
+		uploads[i] = upload
+	}
+	var group errgroup.Group
+	for i, content := range contents {
+		group.Go(func() error {
+			if err := uploads[i].fill(content); err != nil {
+				return err
+			}
+			return uploads[i].Commit()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		for _, content := range contents {
+			if deleted := s.Delete(content.Key); deleted != nil && !errors.Is(deleted, ErrNotFound) {
+				err = errors.Join(err, deleted)
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// Upload is a blob whose content is arriving. It ends with Commit or Abort; until then readers see the old content, or
+// none. It is not safe for use by several goroutines.
+type Upload struct {
+	store *Store
+	key   string
+	meta  []byte // encoded; nil leaves the meta as it is
+	fresh *entry // the reserved entry of a new key, nil for an update
+	file  *os.File
+	hash  hash.Hash32
+	size  int64
+}
+
+// Create starts a new blob and reserves its key.
+func (s *Store) Create(ctx context.Context, key string, meta *storm.SettableBlobMeta) (*Upload, error) {
+	if err := CheckKey(key); err != nil {
+		return nil, err
+	}
+	encoded, err := encodeMeta(ctx, meta)
+	if err != nil {
+		return nil, fmt.Errorf("create blob %q: %w", key, err)
+	}
+	s.mu.Lock()
+	if _, ok := s.index[key]; ok {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("%w: %q", ErrExists, key)
+	}
+	reserved := &entry{}
+	s.index[key] = reserved
+	s.mu.Unlock()
+	upload, err := s.upload(key)
+	if err != nil {
+		s.release(key)
+		return nil, err
+	}
+	upload.meta, upload.fresh = encoded, reserved
+	return upload, nil
+}
+
+// Update starts a new content of an existing blob.
+func (s *Store) Update(key string) (*Upload, error) {
+	s.mu.RLock()
+	_, err := s.find(key)
+	s.mu.RUnlock()
+	if err != nil {
+		return nil, err
+	}
+	return s.upload(key)
+}
+
+// SetMeta replaces the meta of an existing blob.
+func (s *Store) SetMeta(ctx context.Context, key string, meta *storm.SettableBlobMeta) error {
+	encoded, err := encodeMeta(ctx, meta)
+	if err != nil {
+		return fmt.Errorf("set meta of blob %q: %w", key, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.find(key); err != nil {
+		return err
+	}
+	if err := s.writeMeta(key, encoded); err != nil {
+		return fmt.Errorf("set meta of blob %q: %w", key, err)
+	}
+	return nil
+}
+
+func (s *Store) upload(key string) (*Upload, error) {
+	file, err := temporary(s.folder(dataPrefix, key))
+	if err != nil {
+		return nil, fmt.Errorf("write blob %q: %w", key, err)
+	}
+	return &Upload{store: s, key: key, file: file, hash: crc32.New(crc32.MakeTable(crc32.Castagnoli))}, nil
+}
+
+// release gives up the reservation of a key.
+func (s *Store) release(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.index, key)
+}
+
+// Write takes the next piece of the content.
+func (u *Upload) Write(piece []byte) (int, error) {
+	if u.file == nil {
+		return 0, fmt.Errorf("write blob %q: the upload has ended", u.key)
+	}
+	n, err := u.file.Write(piece)
+	u.hash.Write(piece[:n])
+	u.size += int64(n)
+	if err != nil {
+		return n, fmt.Errorf("write blob %q: %w", u.key, err)
+	}
+	return n, nil
+}
+
+func (u *Upload) fill(content Content) error {
+	if content.File == "" {
+		_, err := u.Write(content.Data)
+		return err
+	}
+	source, err := os.Open(content.File)
+	if err != nil {
+		return fmt.Errorf("write blob %q: %w", u.key, err)
+	}
+	defer source.Close()
+	_, err = io.Copy(struct{ io.Writer }{u}, source)
+	return err
+}
+
+// Commit makes the content the blob's, durably. An error leaves the old content in place, or none.
+func (u *Upload) Commit() error {
+	if u.file == nil {
+		return fmt.Errorf("write blob %q: the upload has ended", u.key)
+	}
+	defer u.Abort()
+	if err := errors.Join(u.file.Sync(), u.file.Close()); err != nil {
+		return fmt.Errorf("write blob %q: %w", u.key, err)
+	}
+	s := u.store
+	if u.meta != nil { // meta first: a blob without meta cannot be read, meta without a blob is not seen
+		if err := s.writeMeta(u.key, u.meta); err != nil {
+			return fmt.Errorf("write blob %q: %w", u.key, err)
+		}
+	}
+	if err := u.show(); err != nil {
+		return fmt.Errorf("write blob %q: %w", u.key, err)
+	}
+	if err := s.syncPath(s.folder(dataPrefix, u.key)); err != nil {
+		return fmt.Errorf("write blob %q: %w", u.key, err)
+	}
+	return nil
+}
+
+// show gives the content its name. A reader may see it before the name is durable; the writer returns only after.
+func (u *Upload) show() error {
+	s := u.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := os.Rename(u.file.Name(), filepath.Join(s.folder(dataPrefix, u.key), fileName)); err != nil {
+		return err
+	}
+	s.index[u.key] = &entry{ready: true, measured: true, size: u.size, version: int64(u.hash.Sum32())}
+	u.fresh = nil
+	return nil
+}
+
+// Abort gives an upload up; after Commit, and on a nil upload, it does nothing.
+func (u *Upload) Abort() {
+	if u == nil || u.file == nil {
+		return
+	}
+	u.file.Close()
+	os.Remove(u.file.Name()) // after a commit the name is gone already
+	u.file = nil
+	if u.fresh != nil {
+		os.Remove(u.store.folder(dataPrefix, u.key))
+		u.store.release(u.key)
+		u.fresh = nil
+	}
+}
+
+func (s *Store) writeMeta(key string, encoded []byte) error {
+	folder := s.folder(metaPrefix, key)
+	file, err := temporary(folder)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(encoded)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		os.Remove(file.Name())
+		return err
+	}
+	if err := os.Rename(file.Name(), filepath.Join(folder, fileName)); err != nil {
+		os.Remove(file.Name())
+		return err
+	}
+	return s.syncPath(folder)
+}
+
+// syncPath makes the names on the way from the store's folder down to this one durable.
+func (s *Store) syncPath(folder string) error {
+	for dir := folder; ; dir = filepath.Dir(dir) { // the folders above may be new too; an old one costs nothing to sync
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+		if dir == s.dir || dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// temporary makes a new file for content on its way into a folder. Its name ends as Storm's do.
+func temporary(folder string) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	for number := time.Now().UnixMilli(); ; number++ {
+		file, err := os.OpenFile(filepath.Join(folder, strconv.FormatInt(number, 10)+tempSuffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) {
+			return file, err
+		}
+	}
+}
+
+func syncDir(dir string) error {
+	opened, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Sync(), opened.Close())
+}
+
+func encodeMeta(ctx context.Context, meta *storm.SettableBlobMeta) ([]byte, error) {
+	if meta == nil {
+		meta = &storm.SettableBlobMeta{Acl: []*storm.AccessControl{}}
+	}
+	buffer := thrift.NewTMemoryBuffer()
+	if err := meta.Write(ctx, thrift.NewTBinaryProtocolConf(buffer, nil)); err != nil {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}
