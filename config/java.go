@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How Java prints values and names their classes: Storm's error texts quote both.
+
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// javaDouble prints f as Java's Double.toString does (of JDK 19 and newer; older ones now and then print one digit more).
+func javaDouble(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	case f == 0:
+		if math.Signbit(f) {
+			return "-0.0"
+		}
+		return "0.0"
+	}
+	if a := math.Abs(f); a >= 1e-3 && a < 1e7 {
+		s := strconv.FormatFloat(f, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	e, err := strconv.Atoi(exponent)
+	if err != nil { // FormatFloat always writes an integer there
+		return mantissa
+	}
+	return mantissa + "E" + strconv.Itoa(e)
+}
+
+// dialect says which parser a conf came through in Storm, which decides the classes of maps and lists and how they print.
+type dialect int
+
+const (
+	fromJSON dialect = iota // a topology's conf: json-smart's JSONObject and JSONArray, which print themselves as JSON
+	fromYAML                // storm.yaml: LinkedHashMap and ArrayList, which print as {a=1} and [1, 2]
+)
+
+// class is the Java class name of a value.
+func (d dialect) class(v any) string {
+	switch v := v.(type) {
+	case bool:
+		return "java.lang.Boolean"
+	case int64:
+		if v >= math.MinInt32 && v <= math.MaxInt32 {
+			return "java.lang.Integer"
+		}
+		return "java.lang.Long"
+	case json.Number:
+		return "java.math.BigInteger"
+	case float64:
+		return "java.lang.Double"
+	case string:
+		return "java.lang.String"
+	case []any:
+		if d == fromYAML {
+			return "java.util.ArrayList"
+		}
+		return "net.minidev.json.JSONArray"
+	case map[string]any, Conf:
+		if d == fromYAML {
+			return "java.util.LinkedHashMap"
+		}
+		return "net.minidev.json.JSONObject"
+	default:
+		return "java.lang.Object"
+	}
+}
+
+// text is the Java toString of a value.
+func (d dialect) text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case json.Number:
+		return string(v)
+	case float64:
+		return javaDouble(v)
+	case string:
+		return v
+	case []any:
+		return d.listText(v)
+	case map[string]any:
+		return d.mapText(v)
+	case Conf:
+		return d.mapText(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func (d dialect) listText(list []any) string {
+	parts := make([]string, len(list))
+	for i, e := range list {
+		parts[i] = d.element(e)
+	}
+	if d == fromYAML {
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+func (d dialect) mapText(m map[string]any) string {
+	parts := make([]string, 0, len(m))
+	for _, k := range d.keys(m) {
+		if d == fromYAML {
+			parts = append(parts, k+"="+d.element(m[k]))
+		} else {
+			parts = append(parts, jsonSmartString(k)+":"+d.element(m[k]))
+		}
+	}
+	if d == fromYAML {
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// element prints a value inside a list or map; JSON quotes strings there.
+func (d dialect) element(v any) string {
+	if s, ok := v.(string); ok && d == fromJSON {
+		return jsonSmartString(s)
+	}
+	return d.text(v)
+}
+
+// keys returns a map's keys in the order in which Java would walk them, as far as it can be known: a JSONObject is a HashMap, whose
+// order follows the hash codes. A LinkedHashMap keeps the order of the file, which a Conf does not know: sorted instead.
+func (d dialect) keys(m map[string]any) []string {
+	keys := Conf(m).Keys()
+	if d == fromJSON {
+		sortByHash(keys)
+	}
+	return keys
+}
+
+// sortByHash orders sorted keys as a java.util.HashMap of that size walks them. Keys that share a bucket keep their sorted order,
+// where Java has the order of insertion.
+func sortByHash(keys []string) {
+	capacity := uint32(16)
+	for uint64(len(keys)) > uint64(capacity)*3/4 {
+		capacity *= 2
+	}
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return cmp.Compare(javaBucket(a, capacity), javaBucket(b, capacity))
+	})
+}
+
+func javaBucket(s string, capacity uint32) uint32 {
+	var h uint32
+	for _, u := range utf16.Encode([]rune(s)) {
+		h = 31*h + uint32(u)
+	}
+	return (h ^ h>>16) & (capacity - 1)
+}
+
+// stringSetText prints a HashSet of strings as Java does.
+func stringSetText(values []string) string {
+	sorted := slices.Sorted(slices.Values(values))
+	// The copy constructor of HashSet sizes its table by the source, never below 16 buckets.
+	if n := uint(len(sorted)); n > 0 {
+		want := max(uint32(float64(n)/0.75)+1, 16)
+		capacity := uint32(1) << bits.Len32(want-1)
+		slices.SortStableFunc(sorted, func(a, b string) int {
+			return cmp.Compare(javaBucket(a, capacity), javaBucket(b, capacity))
+		})
+	}
+	return "[" + strings.Join(sorted, ", ") + "]"
+}
+
+// jsonSmartString quotes a string as json-smart does when a JSONObject prints itself: it escapes the solidus as well.
+func jsonSmartString(s string) string {
+	var sb strings.Builder
+	sb.WriteByte('"')
+	for _, r := range s {
+		switch r {
+		case '"':
+			sb.WriteString(`\"`)
+		case '\\':
+			sb.WriteString(`\\`)
+		case '/':
+			sb.WriteString(`\/`)
+		case '\b':
+			sb.WriteString(`\b`)
+		case '\f':
+			sb.WriteString(`\f`)
+		case '\n':
+			sb.WriteString(`\n`)
+		case '\r':
+			sb.WriteString(`\r`)
+		case '\t':
+			sb.WriteString(`\t`)
+		default:
+			if r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0x2000 && r <= 0x20ff {
+				fmt.Fprintf(&sb, `\u%04X`, r)
+			} else {
+				sb.WriteRune(r)
+			}
+		}
+	}
+	sb.WriteByte('"')
+	return sb.String()
+}

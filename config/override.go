@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Values given on the command line: -c key=value, and the list form that a Java process gets as -Dstorm.options.
+
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// ParseOverride reads "key=value" as the CLI's -c takes it: the value is JSON if it parses as such, else the text itself. So 8 is
+// an integer, "8" in quotes a string, [1,2] a list and abc a string. An empty value is the empty string.
+func ParseOverride(option string) (key string, value any, err error) {
+	key, text, ok := strings.Cut(option, "=")
+	if !ok {
+		return "", nil, fmt.Errorf("option %q: want key=value", option)
+	}
+	if key == "" {
+		return "", nil, fmt.Errorf("option %q: the key before = is empty", option)
+	}
+	v, err := parseJSONValue([]byte(text))
+	if err != nil {
+		return key, text, nil //nolint:nilerr // what is not JSON is a plain string, as in Storm
+	}
+	return key, v, nil
+}
+
+// ParseOverrides reads several options; of a key given twice the last counts.
+func ParseOverrides(options []string) (Conf, error) {
+	out := make(Conf, len(options))
+	for _, o := range options {
+		k, v, err := ParseOverride(o)
+		if err != nil {
+			return nil, err
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+// StormOptions writes overrides in the form that a Java process of Storm reads from its property storm.options: each key=value
+// escaped as in a URL's query, joined by commas. Strings are written as JSON strings, so that "8" stays a string there.
+func StormOptions(overrides Conf) (string, error) {
+	parts := make([]string, 0, len(overrides))
+	for _, k := range overrides.Keys() {
+		b, err := appendValue(nil, overrides[k], k)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, url.QueryEscape(k+"="+string(b)))
+	}
+	return strings.Join(parts, ","), nil
+}
+
+// ParseStormOptions reads what [StormOptions] writes, and what Storm's own CLI hands to the processes it starts.
+func ParseStormOptions(text string) (Conf, error) {
+	out := Conf{}
+	if text == "" {
+		return out, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		option, err := url.QueryUnescape(part)
+		if err != nil {
+			return nil, fmt.Errorf("storm.options: %w", err)
+		}
+		k, v, err := ParseOverride(option)
+		if err != nil {
+			return nil, fmt.Errorf("storm.options: %w", err)
+		}
+		out[k] = v
+	}
+	return out, nil
+}

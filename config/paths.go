@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where a cluster's files lie: Storm's rules for relative folders.
+
+package config
+
+import "path/filepath"
+
+// LocalDir is the folder of a daemon's state, storm.local.dir. A relative one lies in the Storm home, not in the working
+// directory; unset, it is storm-local there.
+func LocalDir(conf Conf, stormHome string) string {
+	return within(stormHome, conf.String(StormLocalDir, "storm-local"))
+}
+
+// BlobRoot is the folder in which Nimbus keeps its blobs/: blobstore.dir, else the local dir.
+func BlobRoot(conf Conf, stormHome string) string {
+	if dir := conf.String(BlobstoreDir, ""); dir != "" {
+		return within(stormHome, dir)
+	}
+	return LocalDir(conf, stormHome)
+}
+
+// LogDir is the folder of the log files, storm.log.dir; a relative one lies in the working directory of the daemon, as in Storm.
+// Unset, it is logs in the Storm home, or without one in the working directory.
+func LogDir(conf Conf, stormHome string) string {
+	if dir := conf.String(StormLogDir, ""); dir != "" {
+		return absolute(dir)
+	}
+	return absolute(filepath.Join(stormHome, "logs"))
+}
+
+// ArtifactsDir is the folder of the workers' artifacts, <topology id>/<port>/ below it: storm.workers.artifacts.dir, relative to
+// the log folder.
+func ArtifactsDir(conf Conf, stormHome string) string {
+	return within(LogDir(conf, stormHome), conf.String(StormWorkersArtifactsDir, "workers-artifacts"))
+}
+
+// Log4jDir is the folder of the log4j2 files that workers are started with: storm.log4j2.conf.dir, relative to the Storm home.
+func Log4jDir(conf Conf, stormHome string) string {
+	return within(stormHome, conf.String(StormLog4j2ConfDir, "log4j2"))
+}
+
+// SupervisorDir is the supervisor's folder in the local dir; stormdist and its LocalState lie in it.
+func SupervisorDir(conf Conf, stormHome string) string {
+	return filepath.Join(LocalDir(conf, stormHome), "supervisor")
+}
+
+// WorkersDir is the folder in the local dir with one sub-folder for each worker id.
+func WorkersDir(conf Conf, stormHome string) string {
+	return filepath.Join(LocalDir(conf, stormHome), "workers")
+}
+
+// WorkerUsersDir is the folder in the local dir with one file for each worker id, holding the user that owns the worker.
+func WorkerUsersDir(conf Conf, stormHome string) string {
+	return filepath.Join(LocalDir(conf, stormHome), "workers-users")
+}
+
+// StateDir is the folder of the state shards: gust.state.dir, relative to the Storm home, else state in the local dir.
+func StateDir(conf Conf, stormHome string) string {
+	if dir := conf.String(GustStateDir, ""); dir != "" {
+		return within(stormHome, dir)
+	}
+	return filepath.Join(LocalDir(conf, stormHome), "state")
+}
+
+func within(base, dir string) string {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return filepath.Join(base, dir)
+}
+
+// absolute resolves against the working directory; where that cannot be found the path stays relative.
+func absolute(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return filepath.Clean(dir)
+	}
+	return abs
+}
