@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
@@ -25,10 +24,6 @@ import (
 
 // patience is how long a test waits for what must come.
 const patience = 60 * time.Second
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-}
 
 // stub is a Nimbus whose methods are functions; those that are not set panic.
 type stub struct {

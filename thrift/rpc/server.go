@@ -32,6 +32,7 @@ const (
 // Server answers framed binary calls with a processor.
 type Server struct {
 	cfg     Config
+	fault   error // what is wrong with cfg
 	methods map[string]thrift.TProcessorFunction
 	log     *zap.Logger
 
@@ -55,17 +56,14 @@ func New(cfg Config, processor thrift.TProcessor, log *zap.Logger) *Server {
 	log = log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(core, time.Second, sameLogs, 0)
 	}))
-	s := &Server{
-		cfg:     cfg,
-		methods: processor.ProcessorMap(),
-		log:     log,
-		conns:   newConns(cfg.MaxConns),
-		buffers: newBufferPool(cfg.MaxFrame),
-		budget:  semaphore.NewWeighted(cfg.MaxBuffered),
+	s := &Server{cfg: cfg, fault: cfg.check(), methods: processor.ProcessorMap(), log: log}
+	if s.fault != nil {
+		return s // good for nothing but telling why
 	}
-	if cfg.Workers > 0 { // anything else is reported by check
-		s.places = make(chan struct{}, cfg.Workers)
-	}
+	s.conns = newConns(cfg.MaxConns)
+	s.buffers = newBufferPool(cfg.MaxFrame)
+	s.budget = semaphore.NewWeighted(cfg.MaxBuffered)
+	s.places = make(chan struct{}, cfg.Workers)
 	s.messages.New = func() any { return newMessage(cfg.MaxFrame) }
 	return s
 }
@@ -79,8 +77,8 @@ func (s *Server) Listen() (net.Addr, error) {
 	if s.listener != nil {
 		return s.listener.Addr(), nil
 	}
-	if err := s.cfg.check(); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
+	if s.fault != nil {
+		return nil, fmt.Errorf("listen on %s: %w", s.cfg.Addr, s.fault)
 	}
 	l, err := net.Listen("tcp", s.cfg.Addr) //nolint:noctx // binding does not wait
 	if err != nil {
