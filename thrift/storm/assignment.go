@@ -269,8 +269,10 @@ func readMap[K comparable, V any](ctx context.Context, in thrift.TProtocol, key 
 	return m, in.ReadMapEnd(ctx)
 }
 
-func readString(ctx context.Context, in thrift.TProtocol) (string, error)  { return in.ReadString(ctx) }
-func readI64(ctx context.Context, in thrift.TProtocol) (int64, error)      { return in.ReadI64(ctx) }
+func readString(ctx context.Context, in thrift.TProtocol) (string, error) { return in.ReadString(ctx) }
+
+func readI64(ctx context.Context, in thrift.TProtocol) (int64, error) { return in.ReadI64(ctx) }
+
 func readDouble(ctx context.Context, in thrift.TProtocol) (float64, error) { return in.ReadDouble(ctx) }
 
 func readExecutorID(ctx context.Context, in thrift.TProtocol) (ExecutorID, error) {

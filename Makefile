@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The tasks of this project; "make help" lists them. Each is one line or one script.
+
+STORM_VERSION := 2.8.3
+STORM_HOME_DIR := build/storm-home/$(STORM_VERSION)
+STORM_STOCK_DIR := build/storm-stock/$(STORM_VERSION)
+TOPOLOGIES_JAR := build/topologies.jar
+
+export GUST_STORM_HOME := $(CURDIR)/$(STORM_HOME_DIR)
+export GUST_STORM_STOCK := $(CURDIR)/$(STORM_STOCK_DIR)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build storm-home storm-stock topologies demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
+
+help: ## list the tasks
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what this machine lacks (JDK, Maven, Python 3), saying what
+	@scripts/setup
+
+build: ## build bin/gust and its link bin/storm
+	@mkdir -p bin
+	go build -trimpath -o bin/gust ./cmd/gust
+	@ln -sf gust bin/storm
+
+storm-home: setup ## lay out a Storm home from Maven (the stock workers)
+	@scripts/storm-home $(STORM_VERSION) $(STORM_HOME_DIR)
+
+storm-stock: setup ## lay out stock Storm's own daemons too, for comparison
+	@scripts/storm-home $(STORM_VERSION) $(STORM_STOCK_DIR) --server
+
+topologies: setup ## build the JAR of test and demo topologies
+	@scripts/topologies $(TOPOLOGIES_JAR)
+
+demo: build storm-home topologies ## run a word count and watch it (Ctrl-C ends it)
+	@scripts/demo
+
+test: build storm-home storm-stock topologies ## everything that CI runs
+	@scripts/test
+
+unit: ## the Go tests alone, without set-up
+	go test -race ./...
+
+lint: ## formatting, vet, staticcheck and the layer test
+	@scripts/lint
+
+gen: setup ## regenerate thrift/storm.thrift, its Go code and the tables
+	@scripts/gen
+
+gen-check: gen ## prove that the generated code is current
+	@git diff --exit-code -- thrift config docs/config.md
+
+compat: build storm-home storm-stock topologies ## every scenario on stock Storm and on gust, compared
+	@scripts/compat all
+
+compat-record: storm-home storm-stock topologies ## record stock Storm's answers
+	@scripts/compat record
+
+bench: build storm-home storm-stock topologies ## stock Storm and gust side by side, ratios printed
+	@scripts/bench
+
+soak: build storm-home topologies ## long runs under faults
+	@scripts/soak
+
+fmt: ## format the Go code
+	@scripts/lint --fix
+
+tidy: ## tidy the Go modules
+	go mod tidy
+	cd compat-tests && go mod tidy
+
+clean: ## remove what was built
+	rm -rf bin build
