@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The Server: its life from New to the end of Run, and its listener.
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+)
+
+// Server is one embedded ZooKeeper server.
+type Server struct {
+	cfg Config
+	log *zap.Logger
+
+	reqs     chan request // from all connections to the engine
+	stopped  chan struct{}
+	outBytes atomic.Int64 // answers that wait in all connections' buffers
+	large    *budget      // memory for big requests that are still arriving
+	facts    facts
+
+	mu       sync.Mutex // guards the fields below
+	listener net.Listener
+	conns    conns
+	nextID   uint64
+	connWG   sync.WaitGroup
+
+	// Tests replace these.
+	wall   func() time.Time
+	mono   func() time.Duration
+	opener func(path string, flag int) (logFile, error)
+}
+
+// facts are numbers for the srvr word, written by the engine.
+type facts struct{ zxid, nodes, sessions atomic.Int64 }
+
+// request is one thing for the engine: the first frame of a connection, a later one,
+// or the end of the connection (no frame).
+type request struct {
+	c     *conn
+	kind  requestKind
+	frame []byte
+}
+
+type requestKind uint8
+
+const (
+	kindHello requestKind = iota
+	kindFrame
+	kindGone
+)
+
+const (
+	// requestQueue is how many requests wait for the engine before readers block.
+	requestQueue = 1024
+	// largeBudget bounds the memory of big requests that are still arriving.
+	largeBudget = 64 << 20
+)
+
+// New checks the configuration. It opens nothing and starts nothing.
+func New(cfg Config, log *zap.Logger) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	started := time.Now()
+	return &Server{
+		cfg: cfg.withDefaults(), log: log.Named("zookeeper"),
+		reqs: make(chan request, requestQueue), stopped: make(chan struct{}),
+		large:  newBudget(largeBudget),
+		conns:  newConns(),
+		wall:   time.Now,
+		mono:   func() time.Duration { return time.Since(started) },
+		opener: openOSFile,
+	}, nil
+}
+
+// Listen binds the address, so that callers know it before Run. Clients may connect
+// from then on; they are answered once Run has read the store. A second call returns
+// the same address.
+func (s *Server) Listen() (net.Addr, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		l, err := net.Listen("tcp", s.cfg.Addr) //nolint:noctx // binding does not block
+		if err != nil {
+			return nil, fmt.Errorf("zookeeper server: listen on %s: %w", s.cfg.Addr, err)
+		}
+		s.listener = l
+	}
+	return s.listener.Addr(), nil
+}
+
+// Run serves until ctx ends or the store cannot be used. It may be called once.
+// Sessions and their ephemeral znodes outlive it: clients resume them with the next
+// server on the same directory.
+func (s *Server) Run(ctx context.Context) (err error) {
+	addr, err := s.Listen()
+	if err != nil {
+		return err
+	}
+	st, err := openStore(s.cfg.Dir, s.log)
+	if err != nil {
+		return errors.Join(fmt.Errorf("zookeeper server: %w", err), s.listener.Close())
+	}
+	st.opener = s.opener
+	defer func() { err = errors.Join(err, st.close()) }()
+	rec, err := st.recover()
+	if err != nil {
+		return errors.Join(fmt.Errorf("zookeeper server: %w", err), s.listener.Close())
+	}
+	s.log.Info("serving", zap.Stringer("addr", addr), zap.String("dir", s.cfg.Dir),
+		zap.Int64("zxid", rec.tree.Zxid()), zap.Int("znodes", rec.tree.Len()), zap.Int("sessions", len(rec.tree.Sessions())))
+
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.accept(ctx) })
+	g.Go(func() error { return s.serve(ctx, st, rec) })
+	g.Go(func() error {
+		<-ctx.Done()
+		// The listener goes first, so that no connection is made that nobody closes.
+		err := s.listener.Close()
+		s.mu.Lock()
+		s.conns.closed = true
+		s.mu.Unlock()
+		s.closeConns()
+		return err
+	})
+	err = g.Wait()
+	close(s.stopped) // readers must not wait for an engine any more
+	s.connWG.Wait()
+	return err
+}
+
+// serve runs engines: one, unless the disk fails under it. Then all connections are
+// closed, what was not durable is forgotten by reading the store again, and the next
+// engine goes on. Clients come back with their sessions and watches.
+func (s *Server) serve(ctx context.Context, st *store, rec recovered) error {
+	retry := time.NewTimer(0)
+	<-retry.C
+	for {
+		e := newEngine(s, st, rec)
+		err := e.run(ctx)
+		if ctx.Err() != nil {
+			return err
+		}
+		s.log.Error("store failed, reading it again", zap.Error(err))
+		s.closeConns()
+		for {
+			if rec, err = st.recover(); err == nil {
+				break
+			}
+			if _, ok := errors.AsType[*CorruptError](err); ok {
+				return fmt.Errorf("zookeeper server: read store again: %w", err)
+			}
+			s.log.Error("store cannot be read, trying again", zap.Error(err))
+			retry.Reset(time.Second)
+			select {
+			case <-retry.C:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// accept takes connections until the listener is closed.
+func (s *Server) accept(ctx context.Context) error {
+	pause := time.NewTimer(0)
+	<-pause.C
+	for {
+		nc, err := s.listener.Accept()
+		if err == nil {
+			s.start(nc)
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		// Out of file descriptors, most likely: connections that end will free some.
+		s.log.Warn("accept connection", zap.Error(err))
+		pause.Reset(100 * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// start registers a connection and its reader, or closes it if there are too many.
+func (s *Server) start(nc net.Conn) {
+	s.mu.Lock()
+	if s.conns.closed || s.conns.len() >= s.cfg.MaxConns && !s.conns.evict() {
+		s.mu.Unlock()
+		_ = nc.Close() // nobody has used it
+		return
+	}
+	s.nextID++
+	c := newConn(s, nc, s.nextID)
+	s.conns.add(c)
+	s.connWG.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.connWG.Done()
+		c.read()
+		s.mu.Lock()
+		s.conns.remove(c)
+		s.mu.Unlock()
+	}()
+}
+
+// greeted notes that a connection has a session and is not evicted any more.
+func (s *Server) greeted(c *conn) {
+	s.mu.Lock()
+	s.conns.greeted(c)
+	s.mu.Unlock()
+}
+
+// closeConns closes every open connection; their readers end by that.
+func (s *Server) closeConns() {
+	s.mu.Lock()
+	all := s.conns.all()
+	s.mu.Unlock()
+	for _, c := range all {
+		c.close()
+	}
+}
+
+func (s *Server) connCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns.len()
+}
