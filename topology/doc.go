@@ -4,7 +4,7 @@
 // and its conf: is it valid, which components does the system add, which task
 // ids and executors follow, what do its workers need. All of it is pure.
 //
-//   - [CheckName], [Check], [CheckSize], [CheckHeap], [CheckRebalance]: is a submit or
+//   - [CheckName], [System], [CheckSize], [CheckHeap], [CheckRebalance]: is a submit or
 //     rebalance acceptable; the errors are *storm.InvalidTopologyException with Storm's texts.
 //   - [Normalize] writes each component's number of tasks into it, [NormalizeConf]
 //     makes the conf that a topology is stored with.
@@ -12,7 +12,7 @@
 //   - [TasksOf] and [Executors]: which task belongs to which component, which
 //     executor has which tasks. Workers compute task ids by themselves, so these
 //     must be the same number for number.
-//   - [Requests] and [WorkerResources]: memory and CPU. A worker's heap comes from them.
+//   - [RequestsOf] and [WorkerResources]: memory and CPU. A worker's heap comes from them.
 //
 // It is not a builder of topologies and knows nothing of running ones. It
 // stands for Storm's StormCommon, parts of Thrift, ServerUtils and Nimbus, and

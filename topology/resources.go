@@ -6,6 +6,7 @@ package topology
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,11 +33,14 @@ type Request struct {
 // Memory is on-heap and off-heap memory together, in MB.
 func (r Request) Memory() float64 { return r.OnHeap + r.OffHeap }
 
-// Requests gives what one executor of each component asks for. conf is the saved
-// conf. A component's own conf wins over topology.component.resources.map, that
+// Requests is what one executor of each component asks for, by component id.
+type Requests map[string]Request
+
+// RequestsOf reads them for a topology, best a system topology, which has all
+// components; conf is the saved conf. A component's own conf wins over topology.component.resources.map, that
 // over the scalar keys; acker and metrics consumers have keys of their own.
-func Requests(conf config.Conf, t *storm.StormTopology) (map[string]Request, error) {
-	out := map[string]Request{}
+func RequestsOf(conf config.Conf, t *storm.StormTopology) (Requests, error) {
+	out := Requests{}
 	for _, c := range components(t) {
 		own, err := c.conf()
 		if err != nil {
@@ -123,9 +127,9 @@ func toRequest(m map[string]float64) Request {
 }
 
 // WorkerResources adds up what one worker needs: running has the component of
-// each of its executors, requests comes from [Requests], t tells which memory
+// each of its executors, t tells which memory
 // components share. minCPU is storm.worker.min.cpu.pcore.percent.
-func WorkerResources(t *storm.StormTopology, requests map[string]Request, running []string, minCPU float64) *storm.WorkerResources {
+func WorkerResources(t *storm.StormTopology, requests Requests, running []string, minCPU float64) *storm.WorkerResources {
 	var sum Request
 	other := map[string]float64{}
 	for _, id := range running {
@@ -175,9 +179,9 @@ func shared(t *storm.StormTopology, running []string) (onHeap, offHeap float64) 
 
 // CheckHeap refuses a topology one of whose components asks for more memory
 // than a worker may have: topology.worker.max.heap.size.mb of the submitted
-// conf, else most, which is Nimbus's. Under every scheduler, as in Storm.
-func CheckHeap(submitted config.Conf, t *storm.StormTopology, most float64) error {
-	requests, err := Requests(submitted, t)
+// conf, else of Nimbus's. Requests count as submitted, without defaults. Under every scheduler, as in Storm.
+func CheckHeap(submitted, nimbus config.Conf, t *storm.StormTopology) error {
+	requests, err := RequestsOf(submitted, t)
 	if err != nil {
 		return err
 	}
@@ -187,6 +191,7 @@ func CheckHeap(submitted config.Conf, t *storm.StormTopology, most float64) erro
 			largest = max(largest, r.Memory())
 		}
 	}
+	most := nimbus.Float(config.TopologyWorkerMaxHeapSizeMb, math.Inf(1))
 	if limit := submitted.Float(config.TopologyWorkerMaxHeapSizeMb, most); limit < largest {
 		return invalid("Topology will not be able to be successfully scheduled: Config TOPOLOGY_WORKER_MAX_HEAP_SIZE_MB=%s < %s "+
 			"(Largest memory requirement of a component in the topology). Perhaps set TOPOLOGY_WORKER_MAX_HEAP_SIZE_MB to a larger amount",
