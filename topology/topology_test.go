@@ -48,13 +48,9 @@ func sample() *storm.StormTopology {
 
 func TestTasksAndExecutors(t *testing.T) {
 	t.Parallel()
-	user := sample()
-	normal, err := Normalize(defaults(), user)
+	normal, err := Normalize(defaults(), sample())
 	if err != nil {
 		t.Fatal(err)
-	}
-	if diff := cmp.Diff(sample(), user, byValue()); diff != "" {
-		t.Errorf("Normalize changed its argument:\n%s", diff)
 	}
 	system, err := System(defaults(), normal)
 	if err != nil {
@@ -149,6 +145,105 @@ func TestFaultsThatStormLetsPass(t *testing.T) {
 			wantInvalid(t, err, tc.want)
 		})
 	}
+}
+
+// TestFaults has the faults that Storm refuses; the texts are Storm's, which
+// compat-tests/topology compares on generated topologies.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	subscribe := func(s *storm.StormTopology, id, name string, g *storm.Grouping) {
+		s.Bolts["b"].Common.Inputs[&storm.GlobalStreamId{ComponentId: id, StreamId: name}] = g
+	}
+	shuffle := &storm.Grouping{Shuffle: &storm.NullStruct{}}
+	tests := map[string]struct {
+		change func(*storm.StormTopology)
+		want   string
+	}{
+		"Component": {
+			func(s *storm.StormTopology) { subscribe(s, "no", "default", shuffle) },
+			"Component: [b] subscribes from non-existent component [no]",
+		},
+		"Stream": {
+			func(s *storm.StormTopology) { subscribe(s, "s", "no", shuffle) },
+			"Component: [b] subscribes from non-existent stream: [no] of component [s]",
+		},
+		"Fields": {
+			func(s *storm.StormTopology) {
+				s.Bolts["b"].Common.Streams["d"] = &storm.StreamInfo{OutputFields: []string{"y"}}
+				subscribe(s, "b", "d", &storm.Grouping{Fields: []string{"q", "y", "p"}})
+			},
+			"Component: [b] subscribes from stream: [d] of component [b] + with non-existent fields: [q, p]",
+		},
+		"ComponentID": {
+			func(s *storm.StormTopology) { s.Bolts["__b"] = s.Bolts["b"] },
+			"__b is not a valid component id.",
+		},
+		"StreamID": {
+			func(s *storm.StormTopology) { s.Bolts["b"].Common.Streams["__d"] = &storm.StreamInfo{} },
+			"__d is not a valid stream id.",
+		},
+		"Repeated": {
+			func(s *storm.StormTopology) { s.Bolts["s"] = s.Bolts["b"] },
+			"Duplicate component ids: [s]",
+		},
+		"SpoutWithInput": {
+			func(s *storm.StormTopology) { s.Spouts["s"].Common.Inputs = s.Bolts["b"].Common.Inputs },
+			"May not declare inputs for a spout",
+		},
+		"StateSpoutWithInput": {
+			func(s *storm.StormTopology) {
+				s.StateSpouts["st"] = &storm.StateSpoutSpec{Common: s.Bolts["b"].Common}
+			},
+			"May not declare inputs for a spout",
+		},
+		"TasksWithoutExecutor": {
+			func(s *storm.StormTopology) { s.Bolts["b"].Common.ParallelismHint = new(int32) },
+			"Number of executors must be greater than 0 when number of tasks is greater than 0",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sample()
+			tc.change(s)
+			_, err := System(defaults(), s)
+			wantInvalid(t, err, tc.want)
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"wc", "a b", "ünï-1_$", "__x"} {
+		if err := CheckName(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", "a/b", "..", "a:b", `a\b`, "a\n", "a\x00"} {
+		wantInvalid(t, CheckName(name), "Topology name '"+name+`' is not valid. It can't be null and it must match ^[^/.:\\]+$`)
+	}
+}
+
+// TestMetricsConsumers are named by class and numbered from the second on.
+func TestMetricsConsumers(t *testing.T) {
+	t.Parallel()
+	conf := defaults()
+	entry := map[string]any{"class": "x.Y", "parallelism.hint": int64(2)}
+	conf[config.TopologyMetricsConsumerRegister] = []any{entry, entry, map[string]any{"class": "x.Z"}}
+	system, err := System(conf, sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int32{"__acker": 1, "__system": 0, "b": 3, "s": 2, "__metrics_x.Y": 2, "__metrics_x.Y#2": 2, "__metrics_x.Z": 1}
+	if diff := cmp.Diff(want, ComponentExecutors(system)); diff != "" {
+		t.Error(diff)
+	}
+	conf[config.TopologyMetricsConsumerRegister] = []any{map[string]any{}}
+	_, err = System(conf, sample())
+	wantInvalid(t, err, "topology.metrics.consumer.register has an entry without class")
+	conf[config.TopologyMetricsConsumerRegister] = []any{"x"}
+	_, err = System(conf, sample())
+	wantInvalid(t, err, "topology.metrics.consumer.register has an entry that is not a map")
 }
 
 func TestCheckRebalance(t *testing.T) {
