@@ -63,7 +63,9 @@ func (b Blacklist) Blacklisted() []string {
 	return out
 }
 
-// observe makes the next list from what the pass sees: who is gone, whose slots died.
+// observe makes the next list from what the pass sees: who is gone, whose slots
+// died. When all are gone at once, that is the network's or the cluster state's
+// fault and not held against them.
 func (b Blacklist) observe(now int64, l BlacklistLimits, p *pass) Blacklist {
 	if l.Faults <= 0 {
 		return nil
@@ -84,7 +86,7 @@ func (b Blacklist) observe(now int64, l BlacklistLimits, p *pass) Blacklist {
 		if _, present := p.index[id]; present {
 			continue
 		}
-		if !r.Absent {
+		if !r.Absent && len(p.nodes) > 0 {
 			r.Faults = withFault(r.Faults, now, l.Merge)
 		}
 		r.Absent, r.Dead = true, nil

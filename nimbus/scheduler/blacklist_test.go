@@ -149,6 +149,21 @@ func TestDeadWorkersAreFaults(t *testing.T) {
 	}
 }
 
+// TestAllGoneAtOnceIsNobodysFault has the cluster state restart again and again.
+func TestAllGoneAtOnceIsNobodysFault(t *testing.T) {
+	t.Parallel()
+	s := &site{t: t, in: Input{Limits: DefaultBlacklistLimits()}}
+	a, b := supervisor("a", "h", 6700), supervisor("b", "h", 6800)
+	s.pass(0, a, b)
+	for _, at := range []int64{10, 40, 70, 100} {
+		s.pass(at)
+		s.pass(at+15, a, b)
+	}
+	if got := s.in.Blacklist.Blacklisted(); len(got) != 0 {
+		t.Errorf("blacklisted %v", got)
+	}
+}
+
 func TestZeroLimitsSwitchTheBlacklistOff(t *testing.T) {
 	t.Parallel()
 	s := &site{t: t}

@@ -48,7 +48,7 @@
 //   - The blacklist is per supervisor. Storm's blacklists the host, so one bad
 //     supervisor takes its healthy neighbours with it, and slots stay unused.
 //   - A supervisor that vanishes counts once, not once a pass: passes here are
-//     driven by events, not by a ten-second tick.
+//     driven by events, not by a ten-second tick. All vanishing together count nothing.
 //   - Topologies are served in the order given (nimbus gives the oldest first).
 //     Storm takes the order of a hash map, which changes with the Java release.
 //   - A topology that asks for no worker but holds one is left alone; Storm's

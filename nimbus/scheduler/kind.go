@@ -6,6 +6,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,14 +20,12 @@ const (
 	Even
 )
 
-// kindNames are the class names users write as storm.scheduler, and what
-// each one is here.
-var kindNames = []struct {
-	class string
-	kind  Kind
-}{
-	{"org.apache.storm.scheduler.DefaultScheduler", Default},
-	{"org.apache.storm.scheduler.EvenScheduler", Even},
+// classes are the class names that users write as storm.scheduler, by Kind.
+func classes() []string {
+	return []string{
+		Default: "org.apache.storm.scheduler.DefaultScheduler",
+		Even:    "org.apache.storm.scheduler.EvenScheduler",
+	}
 }
 
 // ParseKind reads the value of storm.scheduler, a Java class name; empty means
@@ -35,22 +34,16 @@ func ParseKind(name string) (Kind, error) {
 	if name == "" {
 		return Default, nil
 	}
-	known := make([]string, 0, len(kindNames))
-	for _, k := range kindNames {
-		if k.class == name {
-			return k.kind, nil
-		}
-		known = append(known, k.class)
+	if k := slices.Index(classes(), name); k >= 0 {
+		return Kind(k), nil
 	}
-	return Default, fmt.Errorf("storm.scheduler: %q is not supported; known are %s", name, strings.Join(known, ", "))
+	return Default, fmt.Errorf("storm.scheduler: %q is not supported; known are %s", name, strings.Join(classes(), ", "))
 }
 
 // String gives the Java class name that stands for the kind.
 func (k Kind) String() string {
-	for _, n := range kindNames {
-		if n.kind == k {
-			return n.class
-		}
+	if k < 0 || int(k) >= len(classes()) {
+		return fmt.Sprintf("Kind(%d)", int(k))
 	}
-	return fmt.Sprintf("Kind(%d)", int(k))
+	return classes()[k]
 }

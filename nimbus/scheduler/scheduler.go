@@ -36,7 +36,8 @@ type Current struct {
 }
 
 // Supervisor is one supervisor that is present in the cluster state, with all
-// ports it offers, used or not, in any order.
+// ports it offers, used or not, in any order. Nothing here looks at the host:
+// supervisors of one host are judged one by one.
 type Supervisor struct {
 	ID    string
 	Host  string
