@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The code and conf of a topology: how they lie in blobs, and what follows from them.
+
+package nimbus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/gust-stream/gust/cluster"
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/thrift/storm"
+	"github.com/gust-stream/gust/topology"
+)
+
+// maxBlob bounds a conf or code blob that is read into memory, in bytes, packed and unpacked.
+const maxBlob = 64 << 20
+
+// code is what the blobs of a topology say; it changes only by a rebalance with overrides and is never changed in place.
+type code struct {
+	// conf is the saved conf.
+	conf config.Conf
+	// user is the topology as stored, without the system's components.
+	user *storm.StormTopology
+	// system is the topology with the system's components.
+	system *storm.StormTopology
+	// tasks has the component of each task.
+	tasks topology.Tasks
+	// requests are what one executor of each component asks for.
+	requests topology.Requests
+}
+
+// newCode derives everything from the saved conf and the stored topology. The error is Storm's exception if the topology cannot be.
+func newCode(conf config.Conf, user *storm.StormTopology) (*code, error) {
+	c := &code{conf: conf, user: user}
+	var err error
+	if c.system, err = topology.System(conf, user); err != nil {
+		return nil, err
+	}
+	if c.tasks, err = topology.TasksOf(c.system); err != nil {
+		return nil, err
+	}
+	if c.requests, err = topology.RequestsOf(conf, c.system); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// encode returns the conf and the code as their blobs hold them: gzip over JSON, and gzip over Thrift binary.
+func (c *code) encode(ctx context.Context) (conf, user []byte, err error) {
+	text, err := c.conf.JSON()
+	if err != nil {
+		return nil, nil, asInvalid(err)
+	}
+	var packed bytes.Buffer
+	zipper, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		return nil, nil, fmt.Errorf("pack conf: %w", err)
+	}
+	if _, err := zipper.Write(text); err != nil {
+		return nil, nil, fmt.Errorf("pack conf: %w", err)
+	}
+	if err := zipper.Close(); err != nil {
+		return nil, nil, fmt.Errorf("pack conf: %w", err)
+	}
+	if user, err = cluster.Encode(ctx, c.user); err != nil {
+		return nil, nil, err
+	}
+	return packed.Bytes(), user, nil
+}
+
+// readCode reads the blobs of a topology.
+func (n *Nimbus) readCode(ctx context.Context, id string) (*code, error) {
+	packed, err := n.blobs.Read(confKey(id), maxBlob)
+	if err != nil {
+		return nil, err
+	}
+	zipped, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("read conf of topology %s: %w", id, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(zipped, maxBlob))
+	if err != nil {
+		return nil, fmt.Errorf("read conf of topology %s: %w", id, err)
+	}
+	conf, err := config.ParseJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("read conf of topology %s: %w", id, err)
+	}
+	if packed, err = n.blobs.Read(codeKey(id), maxBlob); err != nil {
+		return nil, err
+	}
+	user := storm.NewStormTopology()
+	if err := cluster.Decode(ctx, packed, user); err != nil {
+		return nil, fmt.Errorf("read code of topology %s: %w", id, err)
+	}
+	return newCode(conf, user)
+}
+
+// setCode gives a topology its code, and the executors that follow from code and base.
+func (t *topologyState) setCode(c *code) {
+	t.code, t.broken = c, nil
+	executors := topology.Executors(c.tasks, t.base.ComponentExecutors)
+	t.executors = make([]storm.ExecutorID, len(executors))
+	t.components = make(map[storm.ExecutorID]string, len(executors))
+	for i, e := range executors {
+		id := storm.ExecutorID{int64(e.Start), int64(e.End)}
+		t.executors[i] = id
+		t.components[id] = e.Component
+	}
+}
+
+// setBroken marks a topology whose blobs are not readable: it keeps the executors that are assigned.
+func (t *topologyState) setBroken(err error) {
+	t.broken = err
+	t.code = &code{conf: config.Conf{}, user: storm.NewStormTopology(), system: storm.NewStormTopology()}
+	t.components = map[storm.ExecutorID]string{}
+	t.executors = nil
+	if t.assignment != nil {
+		for id := range t.assignment.ExecutorNodePort {
+			t.executors = append(t.executors, id)
+		}
+	}
+}

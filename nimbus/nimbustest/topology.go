@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Topologies for tests, and the way a client submits them.
+
+package nimbustest
+
+import (
+	"testing"
+
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/thrift/storm"
+)
+
+// WordCount is a topology of a spout and two bolts; its objects are no Java objects, so it cannot run.
+func WordCount(spouts, splitters, counters int32) *storm.StormTopology {
+	none := &storm.NullStruct{}
+	object := &storm.ComponentObject{SerializedJava: []byte{0xac, 0xed, 0, 5}}
+	common := func(hint int32, inputs map[*storm.GlobalStreamId]*storm.Grouping, fields ...string) *storm.ComponentCommon {
+		c := &storm.ComponentCommon{Inputs: inputs, Streams: map[string]*storm.StreamInfo{}, ParallelismHint: &hint}
+		if inputs == nil {
+			c.Inputs = map[*storm.GlobalStreamId]*storm.Grouping{}
+		}
+		if len(fields) > 0 {
+			c.Streams["default"] = &storm.StreamInfo{OutputFields: fields}
+		}
+		return c
+	}
+	from := func(id string, g *storm.Grouping) map[*storm.GlobalStreamId]*storm.Grouping {
+		return map[*storm.GlobalStreamId]*storm.Grouping{{ComponentId: id, StreamId: "default"}: g}
+	}
+	version := config.TableVersion
+	return &storm.StormTopology{
+		Spouts: map[string]*storm.SpoutSpec{"spout": {SpoutObject: object, Common: common(spouts, nil, "sentence")}},
+		Bolts: map[string]*storm.Bolt{
+			"split": {BoltObject: object, Common: common(splitters, from("spout", &storm.Grouping{Shuffle: none}), "word")},
+			"count": {BoltObject: object, Common: common(counters, from("split", &storm.Grouping{Fields: []string{"word"}}), "word", "count")},
+		},
+		StateSpouts: map[string]*storm.StateSpoutSpec{}, StormVersion: &version,
+	}
+}
+
+// Upload puts a small file into the inbox, as storm jar does, and returns its location.
+func Upload(t testing.TB, c *storm.NimbusClient) string {
+	t.Helper()
+	location, err := c.BeginFileUpload(t.Context())
+	if err != nil {
+		t.Fatalf("begin upload: %v", err)
+	}
+	if err := c.UploadChunk(t.Context(), location, []byte("PK no jar")); err != nil {
+		t.Fatalf("upload: %v", err)
+	}
+	if err := c.FinishFileUpload(t.Context(), location); err != nil {
+		t.Fatalf("finish upload: %v", err)
+	}
+	return location
+}
+
+// Submit uploads a file and submits a topology; conf may be nil. It returns the id.
+func Submit(t testing.TB, c *storm.NimbusClient, name string, conf config.Conf, topology *storm.StormTopology) string {
+	t.Helper()
+	if conf == nil {
+		conf = config.Conf{}
+	}
+	text, err := conf.JSON()
+	if err != nil {
+		t.Fatalf("conf: %v", err)
+	}
+	if err := c.SubmitTopology(t.Context(), name, Upload(t, c), string(text), topology); err != nil {
+		t.Fatalf("submit %s: %v", name, err)
+	}
+	summary, err := c.GetTopologySummaryByName(t.Context(), name)
+	if err != nil {
+		t.Fatalf("find %s: %v", name, err)
+	}
+	return summary.ID
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Telling supervisors their assignments at once. A push that does not arrive does no harm: supervisors also ask by themselves.
+
+package nimbus
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gust-stream/gust/thrift/rpc"
+	"github.com/gust-stream/gust/thrift/storm"
+)
+
+const (
+	pushers     = 32 // pushes that run at once
+	pushTries   = 3  // tries for one supervisor before its poll must do
+	pushPause   = 200 * time.Millisecond
+	pushTimeout = 5 * time.Second // Storm's supervisor socket timeout
+)
+
+// pusher sends assignments to supervisors, each one's newest only.
+type pusher struct {
+	// target gives the address of a supervisor and all it should run; ok is false when it cannot be reached or is gone.
+	target func(node string) (addr string, assignments *storm.SupervisorAssignments, ok bool)
+	log    *zap.Logger
+
+	mu sync.Mutex
+	// pending are the supervisors to tell; guarded by mu.
+	pending map[string]bool
+	wake    chan struct{}
+}
+
+func newPusher(log *zap.Logger, target func(string) (string, *storm.SupervisorAssignments, bool)) *pusher {
+	return &pusher{target: target, log: log, pending: map[string]bool{}, wake: make(chan struct{}, 1)}
+}
+
+// tell lets the named supervisors know. What they are told is read when it is sent, so waiting calls merge.
+func (p *pusher) tell(nodes map[string]bool) {
+	if len(nodes) == 0 {
+		return
+	}
+	p.mu.Lock()
+	maps.Copy(p.pending, nodes)
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run sends until ctx ends.
+func (p *pusher) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	places := make(chan struct{}, pushers)
+	busy := map[string]chan struct{}{}
+	for {
+		select {
+		case <-ctx.Done():
+			return group.Wait()
+		case <-p.wake:
+		}
+		p.mu.Lock()
+		nodes := slices.Collect(maps.Keys(p.pending))
+		clear(p.pending)
+		p.mu.Unlock()
+		for _, node := range nodes {
+			after, done := busy[node], make(chan struct{})
+			busy[node] = done
+			group.Go(func() error {
+				defer close(done)
+				if after != nil {
+					<-after // one after the other, or an old set could arrive last
+				}
+				select {
+				case places <- struct{}{}:
+					defer func() { <-places }()
+					p.push(ctx, node)
+				case <-ctx.Done():
+				}
+				return nil
+			})
+		}
+		for node, done := range busy {
+			select {
+			case <-done:
+				delete(busy, node)
+			default:
+			}
+		}
+	}
+}
+
+// push tells one supervisor, with a few tries.
+func (p *pusher) push(ctx context.Context, node string) {
+	for try := range pushTries {
+		addr, assignments, ok := p.target(node)
+		if !ok {
+			return
+		}
+		err := send(ctx, addr, assignments)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		p.log.Warn("assignments not delivered", zap.String("node", node), zap.String("address", addr), zap.Int("try", try+1), zap.Error(err))
+		pause := time.NewTimer(pushPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+	}
+}
+
+func send(ctx context.Context, addr string, assignments *storm.SupervisorAssignments) error {
+	client, err := rpc.Dial(ctx, addr, rpc.ClientConfig{ConnectTimeout: pushTimeout, CallTimeout: pushTimeout})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := storm.NewSupervisorClient(client).SendSupervisorAssignments(ctx, assignments); err != nil {
+		return fmt.Errorf("send assignments: %w", err)
+	}
+	return nil
+}
+
+// pushTarget is where a supervisor listens and what all supervisors of its host should run: it takes out its own.
+func (n *Nimbus) pushTarget(node string) (string, *storm.SupervisorAssignments, bool) {
+	info := n.model.supervisorsNow()[node]
+	if info == nil || info.GetServerPort() == 0 || !n.model.isLoaded() {
+		return "", nil, false
+	}
+	set := map[string]*storm.Assignment{}
+	for _, t := range n.model.all() {
+		if t.assignment == nil {
+			continue
+		}
+		for _, host := range t.assignment.NodeHost {
+			if host == info.Hostname {
+				set[t.id] = t.assignment
+				break
+			}
+		}
+	}
+	addr := net.JoinHostPort(info.Hostname, strconv.Itoa(int(info.GetServerPort())))
+	return addr, &storm.SupervisorAssignments{StormAssignment: set}, true
+}

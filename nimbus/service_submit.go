@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Submitting a topology: from the call to the moment at which it is stored and the scheduler knows it.
+
+package nimbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/nimbus/blobstore"
+	"github.com/gust-stream/gust/thrift/storm"
+	"github.com/gust-stream/gust/topology"
+)
+
+// SubmitTopology takes in a topology that is active from the start.
+func (n *Nimbus) SubmitTopology(ctx context.Context, name, jar, jsonConf string, topo *storm.StormTopology) error {
+	return n.SubmitTopologyWithOpts(ctx, name, jar, jsonConf, topo, &storm.SubmitOptions{InitialStatus: storm.TopologyInitialStatus_ACTIVE})
+}
+
+// IsTopologyNameAllowed says whether a topology of this name could be submitted now.
+func (n *Nimbus) IsTopologyNameAllowed(_ context.Context, name string) (bool, error) {
+	if err := n.ready(); err != nil {
+		return false, err
+	}
+	return topology.CheckName(name) == nil && n.model.byName(name) == nil, nil
+}
+
+// SubmitTopologyWithOpts takes in a topology. When it returns without an error, everything is stored durably; with one, nothing is.
+func (n *Nimbus) SubmitTopologyWithOpts(ctx context.Context, name, jar, jsonConf string, topo *storm.StormTopology, options *storm.SubmitOptions) error {
+	if err := n.assertLeader(); err != nil {
+		return err
+	}
+	if options == nil {
+		return invalid("Cannot submitTopologyWithOpts: SubmitOptions parameter value is null")
+	}
+	if err := topology.CheckName(name); err != nil {
+		return err
+	}
+	if n.model.byName(name) != nil {
+		return taken(name)
+	}
+	s, err := n.prepare(ctx, name, jsonConf, topo, options)
+	if err != nil {
+		return err
+	}
+	if s.jar, err = n.inbox.jar(jar); err != nil {
+		return err
+	}
+	free, err := n.reserve(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer free()
+	return n.store(ctx, s)
+}
+
+// submit is a topology that was checked and is ready to be stored.
+type submit struct {
+	id    string
+	jar   string
+	state *topologyState
+	creds *storm.Credentials
+}
+
+// prepare checks a submission in Storm's order and makes everything that will be stored.
+func (n *Nimbus) prepare(ctx context.Context, name, jsonConf string, topo *storm.StormTopology, options *storm.SubmitOptions) (*submit, error) {
+	status, err := initialStatus(options.InitialStatus)
+	if err != nil {
+		return nil, err
+	}
+	submitted, err := config.ParseJSON([]byte(jsonConf))
+	if err != nil {
+		return nil, invalid("The conf of topology %s is not valid: %v", name, err)
+	}
+	if err := n.checkSubmitted(submitted, topo); err != nil {
+		return nil, err
+	}
+	now := n.now()
+	sub := submission{id: newTopologyID(name, n.submitted.Add(1), now), name: name, owner: n.cfg.User}
+	saved, err := savedConf(n.cfg.Conf, submitted, topo, sub)
+	if err != nil {
+		return nil, asInvalid(err)
+	}
+	user, err := topology.Normalize(saved, topo)
+	if err != nil {
+		return nil, asInvalid(err)
+	}
+	t := &topologyState{id: sub.id}
+	c, err := newCode(saved, user)
+	if err != nil {
+		return nil, asInvalid(err)
+	}
+	if err := topology.CheckSize(saved, n.cfg.Conf, c.user); err != nil {
+		return nil, err
+	}
+	t.base = &storm.StormBase{
+		Name: name, Status: status, NumWorkers: int32(saved.Int(config.TopologyWorkers, 0)),
+		ComponentExecutors: topology.ComponentExecutors(c.system), Owner: &sub.owner, Principal: &sub.principal,
+		ComponentDebug: map[string]*storm.DebugOptions{},
+	}
+	launched := int32(now.Unix())
+	t.base.LaunchTimeSecs = &launched
+	if saved.Has(config.TopologyVersion) {
+		version := saved.String(config.TopologyVersion, "")
+		t.base.TopologyVersion = &version
+	}
+	t.setCode(c)
+	s := &submit{id: sub.id, state: t}
+	if options.Creds != nil {
+		s.creds = &storm.Credentials{Creds: maps.Clone(options.Creds.Creds), TopoOwner: options.Creds.TopoOwner}
+	}
+	return s, ctx.Err()
+}
+
+func initialStatus(asked storm.TopologyInitialStatus) (storm.TopologyStatus, error) {
+	switch asked {
+	case storm.TopologyInitialStatus_ACTIVE:
+		return storm.TopologyStatus_ACTIVE, nil
+	case storm.TopologyInitialStatus_INACTIVE:
+		return storm.TopologyStatus_INACTIVE, nil
+	default:
+		return 0, invalid("Initial status %d is not allowed", int64(asked))
+	}
+}
+
+// checkSubmitted refuses what the submitted conf and topology cannot be, before anything is made of them.
+func (n *Nimbus) checkSubmitted(submitted config.Conf, topo *storm.StormTopology) error {
+	if topo == nil {
+		return invalid("The topology is missing")
+	}
+	if err := config.ValidateTopology(submitted); err != nil {
+		return asInvalid(err)
+	}
+	if n.cfg.Conf.Bool(config.StormDisableSymlinks, false) && len(blobMap(submitted)) > 0 {
+		return invalid("symlinks are disabled so blobs are not supported but %s is set", config.TopologyBlobstoreMap)
+	}
+	if err := checkClasses(submitted); err != nil {
+		return err
+	}
+	if err := topology.CheckHeap(submitted, n.cfg.Conf, topo); err != nil {
+		return asInvalid(err)
+	}
+	if err := n.checkBlobs(submitted, topo); err != nil {
+		return err
+	}
+	return checkVersion(topo, n.cfg.Version)
+}
+
+// checkClasses refuses a scheduling strategy that nobody knows: it would otherwise be a class name of the caller's choice.
+func checkClasses(submitted config.Conf) error {
+	const known = "org.apache.storm.scheduler.resource.strategies.scheduling."
+	name := submitted.String(config.TopologySchedulerStrategy, "")
+	if name != "" && !strings.HasPrefix(name, known) {
+		return invalid("%s '%s' is not a known strategy", config.TopologySchedulerStrategy, name)
+	}
+	return nil
+}
+
+// checkBlobs wants every blob that the topology names to be there, and local names that stay in the worker's directory.
+func (n *Nimbus) checkBlobs(submitted config.Conf, topo *storm.StormTopology) error {
+	for key, options := range blobMap(submitted) {
+		if !n.blobs.Has(key) {
+			return invalid("Key not found: %s", key)
+		}
+		local := key
+		if m, ok := options.(map[string]any); ok {
+			local = config.Conf(m).String("localname", key)
+		}
+		if local == "" || local == "." || !filepath.IsLocal(local) || strings.ContainsAny(local, "/\\\x00") {
+			return invalid("The local name '%s' of blob %s in %s is not a plain file name", local, key, config.TopologyBlobstoreMap)
+		}
+	}
+	for _, list := range [][]string{topo.DependencyJars, topo.DependencyArtifacts} {
+		for _, key := range list {
+			if !n.blobs.Has(key) {
+				return invalid("Key not found: %s", key)
+			}
+		}
+	}
+	return nil
+}
+
+func blobMap(conf config.Conf) map[string]any { return conf.Map(config.TopologyBlobstoreMap) }
+
+// checkVersion refuses a topology that was built for another major release of Storm: its workers could not run it.
+func checkVersion(topo *storm.StormTopology, own string) error {
+	major := func(v string) string { m, _, _ := strings.Cut(v, "."); return m }
+	if v := topo.GetStormVersion(); v != "" && major(v) != major(own) {
+		return invalid("Topology submitted with storm version %s but could not find a configured compatible version to use [%s]", v, own)
+	}
+	return nil
+}
+
+// reserve takes the name, waiting for another submit of the same name to end: if that one fails, this one may still win.
+func (n *Nimbus) reserve(ctx context.Context, name string) (free func(), err error) {
+	for {
+		free, other := n.model.reserve(name)
+		switch {
+		case free != nil:
+			return free, nil
+		case other == nil:
+			return nil, taken(name)
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// store writes the three blobs, which nobody sees yet, and then everything else at once: the topology exists from that write on.
+func (n *Nimbus) store(ctx context.Context, s *submit) error {
+	defer n.model.expectBlobs(s.id)()
+	conf, encoded, err := s.state.code.encode(ctx)
+	if err != nil {
+		return err
+	}
+	meta, err := normalizeACL(nil)
+	if err != nil {
+		return err
+	}
+	err = n.blobs.Put(ctx,
+		blobstore.Content{Key: jarKey(s.id), Meta: meta, File: s.jar},
+		blobstore.Content{Key: confKey(s.id), Meta: meta, Data: conf},
+		blobstore.Content{Key: codeKey(s.id), Meta: meta, Data: encoded})
+	if errors.Is(err, fs.ErrNotExist) {
+		return invalid("Uploaded JAR '%s' does not exist", s.jar)
+	}
+	if err != nil {
+		return fmt.Errorf("store topology %s: %w", s.id, err)
+	}
+	if err := n.storeState(ctx, s); err != nil {
+		return fmt.Errorf("store topology %s: %w", s.id, err)
+	}
+	n.model.put(s.state)
+	n.log.Info("topology submitted", zap.String("topology_id", s.id), zap.String("storm_version", s.state.code.user.GetStormVersion()))
+	n.schedule()
+	return nil
+}
+
+// storeState writes what the cluster state gets of a new topology.
+func (n *Nimbus) storeState(ctx context.Context, s *submit) error {
+	batch := n.cluster.Batch()
+	for _, key := range []string{jarKey(s.id), confKey(s.id), codeKey(s.id)} {
+		batch.AddBlob(key, n.self, 1)
+	}
+	if s.creds != nil {
+		batch.SetCredentials(ctx, s.id, s.creds)
+	}
+	batch.MakeTopology(s.id)
+	batch.SetStorm(ctx, s.id, s.state.base)
+	err := batch.Commit(ctx)
+	if err == nil {
+		return nil
+	}
+	// The answer may have been lost on the way: what counts is whether the write happened.
+	switch stored, readErr := n.cluster.Storm(context.WithoutCancel(ctx), s.id); {
+	case readErr != nil: // unknown; should it have happened, the next start finds it whole
+		return errors.Join(err, readErr)
+	case stored != nil:
+		n.log.Warn("write of a topology reported an error but happened", topologyField(s.id), zap.Error(err))
+		return nil
+	default:
+		n.dropBlobs(s.id)
+		return err
+	}
+}
+
+// dropBlobs takes back the blobs of a submit that failed. The cleaner takes what stays.
+func (n *Nimbus) dropBlobs(id string) {
+	for _, key := range []string{jarKey(id), confKey(id), codeKey(id)} {
+		if err := n.blobs.Delete(key); err != nil {
+			n.log.Warn("blob of a failed submit not removed", blobField(key), zap.Error(err))
+		}
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Transfers in pieces: uploads, downloads and listings that a client goes on with call by call, and that end by themselves when
+// the client does not come back.
+
+package nimbus
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// errNoSession is what a call gets that names a transfer which does not exist or has expired.
+var errNoSession = errors.New("no such session, or it timed out") //nolint:gochecknoglobals // a sentinel error
+
+// session is one transfer: value is used by one call at a time.
+type session[T any] struct {
+	mu    sync.Mutex
+	value T
+	// ended is guarded by mu.
+	ended bool
+	// used is guarded by the mutex of the table.
+	used time.Time
+}
+
+// sessions is a table of transfers by key, bounded in number.
+type sessions[T any] struct {
+	ttl   time.Duration
+	limit int
+	// drop gives back what a transfer holds that is not finished.
+	drop func(T)
+
+	mu sync.Mutex
+	// guarded by mu
+	byKey map[string]*session[T]
+}
+
+func newSessions[T any](ttl time.Duration, limit int, drop func(T)) *sessions[T] {
+	return &sessions[T]{ttl: ttl, limit: limit, drop: drop, byKey: map[string]*session[T]{}}
+}
+
+// open adds a transfer. A full table is an error that leaves the caller to drop the value.
+func (s *sessions[T]) open(key string, value T, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.byKey) >= s.limit {
+		return fmt.Errorf("open a session: %d are open, no more are allowed", len(s.byKey))
+	}
+	s.byKey[key] = &session[T]{value: value, used: now}
+	return nil
+}
+
+// use runs f with the value of a transfer; calls for one transfer run one after the other.
+func (s *sessions[T]) use(key string, now time.Time, f func(*T) error) error {
+	s.mu.Lock()
+	t := s.byKey[key]
+	if t != nil {
+		t.used = now
+	}
+	s.mu.Unlock()
+	if t == nil {
+		return fmt.Errorf("session %q: %w", key, errNoSession)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return fmt.Errorf("session %q: %w", key, errNoSession)
+	}
+	return f(&t.value)
+}
+
+// end takes a transfer out of the table and hands over its value; what it holds is now the caller's.
+func (s *sessions[T]) end(key string) (T, error) {
+	var none T
+	s.mu.Lock()
+	t := s.byKey[key]
+	delete(s.byKey, key)
+	s.mu.Unlock()
+	if t == nil {
+		return none, fmt.Errorf("session %q: %w", key, errNoSession)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	return t.value, nil
+}
+
+// expire drops the transfers that nobody has used for the time to live.
+func (s *sessions[T]) expire(now time.Time) {
+	s.dropWhere(func(t *session[T]) bool { return now.Sub(t.used) >= s.ttl })
+}
+
+// close drops all transfers.
+func (s *sessions[T]) close() {
+	s.dropWhere(func(*session[T]) bool { return true })
+}
+
+func (s *sessions[T]) dropWhere(want func(*session[T]) bool) {
+	var gone []*session[T]
+	s.mu.Lock()
+	for key, t := range s.byKey {
+		if want(t) {
+			delete(s.byKey, key)
+			gone = append(gone, t)
+		}
+	}
+	s.mu.Unlock()
+	for _, t := range gone {
+		t.mu.Lock()
+		t.ended = true
+		s.drop(t.value)
+		t.mu.Unlock()
+	}
+}
