@@ -73,6 +73,14 @@ func (m *Machine) State() State { return m.state }
 // Current returns the assignment that the slot's worker serves, or nil.
 func (m *Machine) Current() *storm.LocalAssignment { return m.cur }
 
+// Worker returns the Seq of the slot's worker, or 0 when there is none.
+func (m *Machine) Worker() int {
+	if m.worker == nil {
+		return 0
+	}
+	return m.worker.seq
+}
+
 // Step takes one event at the time now and returns what to do about it. Time is counted from any fixed moment by a clock
 // that never runs backwards; a now before an earlier one is taken for that one.
 func (m *Machine) Step(now time.Duration, ev Event) []Action {
