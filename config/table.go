@@ -90,3 +90,16 @@ func Reloadable(key string) bool {
 	s, ok := lookup(key)
 	return ok && s.reloadable
 }
+
+// StormKeys returns the keys that Storm declares or has defaults for, without repeats, in the order of the table.
+func StormKeys() []string {
+	out := make([]string, 0, len(keyTable))
+	seen := map[string]bool{}
+	for i := range keyTable {
+		if s := &keyTable[i]; s.class != classGust && !seen[s.key] {
+			seen[s.key] = true
+			out = append(out, s.key)
+		}
+	}
+	return out
+}

@@ -263,7 +263,7 @@ func parseYAMLFloat(s string) (float64, bool) {
 		return sign * f, ok
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil
+	return f, err == nil || errors.Is(err, strconv.ErrRange) // out of range is infinite, as in Java
 }
 
 // sexagesimal reads 1:30:00, which YAML 1.1 takes for a number in base sixty.
