@@ -126,12 +126,12 @@ func (p *port) release(topologyID string) {
 
 func (p *port) launch(seq int, a *storm.LocalAssignment) {
 	f := p.files[a.TopologyID]
-	if f == nil || f.topology == nil {
-		p.post(func() slot.Event { return slot.LaunchFailed{Seq: seq, Reason: "its files are not here"} })
+	switch {
+	case f == nil || f.topology == nil:
+		p.post(p.refuse(seq, errors.New("its files are not here")))
 		return
-	}
-	if p.unsaved {
-		p.post(func() slot.Event { return slot.LaunchFailed{Seq: seq, Reason: "its assignment is not saved"} })
+	case p.unsaved:
+		p.post(p.refuse(seq, errors.New("its assignment is not saved")))
 		return
 	}
 	topology := f.topology
@@ -139,7 +139,7 @@ func (p *port) launch(seq int, a *storm.LocalAssignment) {
 		w, err := p.start(topology, a)
 		p.post(func() slot.Event {
 			if err != nil {
-				return slot.LaunchFailed{Seq: seq, Reason: err.Error()}
+				return p.refuse(seq, err)()
 			}
 			w.seq = seq
 			p.alive[seq] = w
@@ -150,6 +150,11 @@ func (p *port) launch(seq int, a *storm.LocalAssignment) {
 			return slot.Started{Seq: seq}
 		})
 	})
+}
+
+func (p *port) refuse(seq int, err error) report {
+	p.refused.Add(1)
+	return func() slot.Event { return slot.LaunchFailed{Seq: seq, Reason: err.Error()} }
 }
 
 // start approves a new worker id and starts the process: in this order, because a process that is not approved is ended by

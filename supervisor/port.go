@@ -51,6 +51,7 @@ type port struct {
 	saved    *storm.LocalAssignment
 
 	killOnStop atomic.Bool
+	refused    atomic.Int64 // launches without a process so far
 }
 
 // running is a worker process that was started or adopted.
