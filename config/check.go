@@ -9,9 +9,9 @@ import (
 	"fmt"
 )
 
-// Fault is one value that a check refused. Its text is what Storm says, to the letter, so that a client cannot tell the
+// FaultError is one value that a check refused. Its text is what Storm says, to the letter, so that a client cannot tell the
 // difference; only a secret value is replaced in it.
-type Fault struct {
+type FaultError struct {
 	Key  string // configuration key
 	Text string // what Storm says
 	// Internal says that Storm would not report the fault to the client as an invalid topology, but end the call with an
@@ -20,10 +20,10 @@ type Fault struct {
 }
 
 // Error returns the text alone: Storm's clients see nothing else.
-func (f *Fault) Error() string { return f.Text }
+func (f *FaultError) Error() string { return f.Text }
 
 // ValidateTopology checks the conf that comes with a topology, after [ParseJSON], as Nimbus does at submit: the keys of Storm's
-// Config, no others. The error is the first fault that Storm would report, a [*Fault].
+// Config, no others. The error is the first fault that Storm would report, a [*FaultError].
 func ValidateTopology(conf Conf) error {
 	for i := range keyTable {
 		s := &keyTable[i]
@@ -38,7 +38,7 @@ func ValidateTopology(conf Conf) error {
 }
 
 // Validate checks a daemon's conf, after [Load]: the keys of Storm's Config and DaemonConfig, and gust's. The error joins all
-// faults, at most one a key, each a [*Fault]. Class names that Storm knows and gust does not are [ValidateClasses]'s part.
+// faults, at most one a key, each a [*FaultError]. Class names that Storm knows and gust does not are [ValidateClasses]'s part.
 func Validate(conf Conf) error {
 	var errs []error
 	refused := map[string]bool{}
@@ -65,7 +65,7 @@ func (s *keySpec) validate(d dialect, conf Conf) error {
 	}
 	for _, c := range s.checks {
 		r := refuser{dialect: d, key: s.key}
-		if r.check(c, s.field, v); r.fault != nil {
+		if !r.check(c, s.field, v) {
 			return r.fault
 		}
 	}
@@ -76,14 +76,14 @@ func (s *keySpec) validate(d dialect, conf Conf) error {
 type refuser struct {
 	dialect
 	key   string
-	fault *Fault
+	fault *FaultError
 }
 
 // refuse records a fault, unless there is one already, and returns false: a check that has to go on only if another one passed
 // can return its answer.
 func (r *refuser) refuse(format string, args ...any) bool {
 	if r.fault == nil {
-		r.fault = &Fault{Key: r.key, Text: fmt.Sprintf(format, args...)}
+		r.fault = &FaultError{Key: r.key, Text: fmt.Sprintf(format, args...)}
 	}
 	return false
 }
@@ -91,7 +91,7 @@ func (r *refuser) refuse(format string, args ...any) bool {
 // crash records a fault that is an internal error in Storm.
 func (r *refuser) crash(format string, args ...any) bool {
 	if r.fault == nil {
-		r.fault = &Fault{Key: r.key, Text: fmt.Sprintf(format, args...), Internal: true}
+		r.fault = &FaultError{Key: r.key, Text: fmt.Sprintf(format, args...), Internal: true}
 	}
 	return false
 }

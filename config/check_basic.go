@@ -90,7 +90,7 @@ func numberParts(v any) (l int64, d float64, ok bool) {
 		}
 		f, _ := new(big.Float).SetInt(n).Float64()
 		low := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)) // two's complement, as Java's
-		return int64(low.Uint64()), f, true                                //nolint:gosec // the wrap is what Java does
+		return int64(low.Uint64()), f, true                                // the wrap is what Java does
 	default:
 		return 0, 0, false
 	}

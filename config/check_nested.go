@@ -67,7 +67,7 @@ func (r *refuser) noDuplicates(name string, v any) bool {
 		return false
 	}
 	seen := map[string]bool{}
-	list, _ := v.([]any) //nolint:errcheck // simple has seen to it
+	list, _ := v.([]any) // simple has seen to it
 	for _, e := range list {
 		// As JSON two values are the same text just when Java calls them equal: 1 and 1.0 and "1" differ.
 		id, err := appendValue(nil, e, name)
@@ -89,7 +89,7 @@ func (r *refuser) listCustom(name string, validators []string, v any) bool {
 	if !r.simple(name, "java.lang.Iterable", v) {
 		return false
 	}
-	list, _ := v.([]any) //nolint:errcheck // simple has seen to it
+	list, _ := v.([]any) // simple has seen to it
 	for _, e := range list {
 		for _, class := range validators {
 			if !r.validator(class, name+" list entry", e) {
@@ -107,7 +107,7 @@ func (r *refuser) mapCustom(name string, keys, values []string, v any) bool {
 	if !r.simple(name, "java.util.Map", v) {
 		return false
 	}
-	m, _ := v.(map[string]any) //nolint:errcheck // simple has seen to it
+	m, _ := v.(map[string]any) // simple has seen to it
 	for _, k := range r.keys(m) {
 		for _, class := range keys {
 			if !r.validator(class, name+" Map key", k) {
@@ -129,7 +129,7 @@ func (r *refuser) exactlyOne(name string, validators []string, v any) bool {
 		return true
 	}
 	var passed []string
-	faults := map[string]*Fault{}
+	faults := map[string]*FaultError{}
 	for _, class := range validators {
 		try := refuser{dialect: r.dialect, key: r.key}
 		if try.validator(class, name+" "+class[lastDollar(class)+1:]+" value", v); try.fault == nil {
@@ -205,7 +205,7 @@ func (r *refuser) entries(name string, v any, keys ...string) (map[string]any, b
 	if !r.simple(name, "java.util.Map", v) {
 		return nil, false
 	}
-	m, _ := v.(map[string]any) //nolint:errcheck // simple has seen to it
+	m, _ := v.(map[string]any) // simple has seen to it
 	for _, k := range keys {
 		if _, ok := m[k]; !ok {
 			return nil, r.refuse("Field %s must have map entry with key: %s", name, k)
@@ -271,7 +271,7 @@ func (r *refuser) impersonation(name string, v any) bool {
 	if !r.mapping(name, v, str, hosts) {
 		return false
 	}
-	m, _ := v.(map[string]any) //nolint:errcheck // mapping has seen to it
+	m, _ := v.(map[string]any) // mapping has seen to it
 	for _, k := range []string{"hosts", "groups"} {
 		if _, ok := m[k]; !ok {
 			return r.refuse("%s should contain Map entry with key: %s", name, k)
@@ -368,7 +368,7 @@ func (r *refuser) rasConstraint(name, comp, kind string, rule, whole any) bool {
 		}
 		return true
 	case incompatibleComponents:
-		list, _ := rule.([]any) //nolint:errcheck // Storm lets pass what is neither string nor list
+		list, _ := rule.([]any) // Storm lets pass what is neither string nor list
 		for _, other := range list {
 			if _, ok := other.(string); !ok {
 				return r.refuse(`Field %s, component %s, constraintType "%s", expecting incompatible component-name, found instance of class "%s" value "%s"`,

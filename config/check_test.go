@@ -57,7 +57,7 @@ func TestValidateRecorded(t *testing.T) {
 
 func compareRecorded(t *testing.T, conf, class, text string, have error) {
 	t.Helper()
-	fault, ok := errors.AsType[*Fault](have)
+	fault, ok := errors.AsType[*FaultError](have)
 	switch {
 	case class == "":
 		if have != nil {

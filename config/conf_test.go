@@ -109,16 +109,17 @@ tagged: [!!str 1, !!float 1, !!int "7"]
 
 func TestParseYAMLFaults(t *testing.T) {
 	t.Parallel()
-	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	var bomb strings.Builder
+	bomb.WriteString("a: &a [x,x,x,x,x,x,x,x,x,x]\n")
 	for _, p := range []string{"ab", "bc", "cd", "de", "ef", "fg"} {
-		bomb += p[1:] + ": &" + p[1:] + " [" + strings.Repeat("*"+p[:1]+",", 10) + "]\n"
+		bomb.WriteString(p[1:] + ": &" + p[1:] + " [" + strings.Repeat("*"+p[:1]+",", 10) + "]\n")
 	}
 	for name, c := range map[string]struct{ in, want string }{
 		"List":     {"- a\n- b", "want a map of keys to values, have a list"},
 		"Text":     {"abc", "want a map of keys to values, have a string"},
 		"Syntax":   {"a: [1", "line 1"},
 		"Tag":      {"a: !!java.util.Date x", "unknown tag !!java.util.Date"},
-		"Aliases":  {bomb, "more than 50 aliases"},
+		"Aliases":  {bomb.String(), "more than 50 aliases"},
 		"Depth":    {"a: " + strings.Repeat("[", 60) + strings.Repeat("]", 60), "nested deeper than 50"},
 		"Two":      {"a: 1\n---\nb: 2", "want one document"},
 		"Size":     {strings.Repeat("#", maxYAMLBytes+1), "exceed the limit"},

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNotSet is what the Require methods return, wrapped with the key, when a key is missing or null.
-var ErrNotSet = errors.New("not set") //nolint:gochecknoglobals // a sentinel error
+var ErrNotSet = errors.New("not set")
 
 // Int returns the integer at key, or def if the key is missing, null or no integer. "12" and 12.0 are integers. A bad value does
 // not show here: whoever loaded the conf has called [Validate], and RequireInt tells the difference.

@@ -62,11 +62,7 @@ func Load(o Options) (Conf, Sources, error) {
 	if err != nil {
 		return nil, src, err
 	}
-	files, err := confFiles(firstOf(o.ConfFile, env("STORM_CONF_FILE")), src.ConfDir, o.Files)
-	if err != nil {
-		return nil, src, err
-	}
-	for _, path := range files {
+	for _, path := range confFiles(firstOf(o.ConfFile, env("STORM_CONF_FILE")), src.ConfDir, o.Files) {
 		over, err := readYAMLFile(path)
 		if err != nil {
 			return nil, src, err
@@ -120,7 +116,7 @@ func loadDefaults(src *Sources) (Conf, error) {
 }
 
 // confFiles lists the files to read, in order.
-func confFiles(confFile, confDir string, more []string) ([]string, error) {
+func confFiles(confFile, confDir string, more []string) []string {
 	var files []string
 	switch {
 	case confFile != "":
@@ -141,7 +137,7 @@ func confFiles(confFile, confDir string, more []string) ([]string, error) {
 			files = append(files, path)
 		}
 	}
-	return append(files, more...), nil
+	return append(files, more...)
 }
 
 // exists is false only if there is nothing: a file that may not be looked at counts, so that reading it gives the error.

@@ -33,7 +33,7 @@ func IsSecret(key string) bool {
 }
 
 // secretWords are the words that make a key, or the name of a variable or property, one of a secret.
-var secretWords = regexp.MustCompile( //nolint:gochecknoglobals // constant table
+var secretWords = regexp.MustCompile(
 	`passw|passphrase|secret|token|credential|auth\.payload|(api|access|private|signing|encryption)[._-]?key`)
 
 // Redact returns a copy of conf in which every secret value that is set has become [Redacted], in nested maps and lists as well.
@@ -78,7 +78,7 @@ func redactValue(v any) any {
 }
 
 // Secrets inside a text: a property or variable on a command line such as worker.childopts, and the password of a URL.
-var ( //nolint:gochecknoglobals // constant tables
+var (
 	secretOption = regexp.MustCompile(`(?i)([\w.-]*(?:passw|passphrase|secret|token)[\w.-]*=)("[^"]*"|'[^']*'|[^\s"',;&]+)`)
 	urlPassword  = regexp.MustCompile(`(://[^\s/:@]*:)[^\s/@]+@`)
 )

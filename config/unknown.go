@@ -26,7 +26,7 @@ func UnknownKeys(conf Conf) []string {
 		if near := nearest(key); near != "" {
 			out = append(out, fmt.Sprintf("unknown key %s: did you mean %s?", key, near))
 		} else {
-			out = append(out, fmt.Sprintf("unknown key %s", key))
+			out = append(out, "unknown key "+key)
 		}
 	}
 	return out

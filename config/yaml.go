@@ -69,7 +69,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	switch n.Kind {
 	case yaml.DocumentNode:
 		if len(n.Content) == 0 {
-			return nil, nil //nolint:nilnil // a document without content is null
+			return nil, nil // a document without content is null
 		}
 		return r.value(n.Content[0], depth+1)
 	case yaml.AliasNode:
@@ -94,7 +94,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	case yaml.ScalarNode:
 		return yamlScalar(n)
 	default:
-		return nil, nil //nolint:nilnil // the zero node is null
+		return nil, nil // the zero node is null
 	}
 }
 
@@ -143,7 +143,7 @@ func mergeInto(dst map[string]any, v any) error {
 }
 
 // The implicit types of YAML 1.1 plain scalars.
-var ( //nolint:gochecknoglobals // constant tables
+var (
 	yamlInt = regexp.MustCompile(`^[-+]?(0b_*[01][01_]*|0[0-7_]+|0|[1-9][0-9_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|[1-9][0-9_]*(:[0-5]?[0-9])+)$`)
 
 	yamlFloat = regexp.MustCompile(`^[-+]?([0-9][0-9_]*\.[0-9_]*([eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|` +
