@@ -6,6 +6,7 @@ package localstate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -137,7 +138,7 @@ func (s *Store) Update(change func(*Records) error) error {
 func (s *Store) SetAside() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	aside := s.dir + "-unreadable-" + s.now().UTC().Format("20060102T150405.000000000")
+	aside := s.dir + "-unreadable-" + s.now().UTC().Format("20060102T150405") + "-" + rand.Text()[:6]
 	err := os.Rename(s.dir, aside)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -148,30 +149,44 @@ func (s *Store) SetAside() (string, error) {
 	return aside, nil
 }
 
-// read gives the parts of the newest readable version. Callers hold mu.
+// read gives the parts of the newest readable version. Callers hold mu. All versions may be dropped between the listing and
+// the reading when another process writes, so it looks again then.
 func (s *Store) read() (map[string]*storm.ThriftSerializedObject, error) {
+	for try := 1; ; try++ {
+		parts, vanished, err := s.readOnce()
+		if !vanished || try == 10 {
+			return parts, err
+		}
+	}
+}
+
+func (s *Store) readOnce() (parts map[string]*storm.ThriftSerializedObject, vanished bool, err error) {
 	versions, err := completeVersions(s.dir)
 	if err != nil {
-		return nil, fmt.Errorf("read local state: %w", err)
+		return nil, false, fmt.Errorf("read local state: %w", err)
 	}
 	var faults []error
-	empty := 0
+	empty, gone := 0, 0
 	for _, version := range versions {
 		parts, err := readParts(s.dir, version)
 		if err == nil {
-			return parts, nil
+			return parts, false, nil
 		}
-		s.log.Warn("local state version passed over", zap.Error(err))
 		faults = append(faults, err)
-		if errors.Is(err, errEmpty) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			gone++
+			continue
+		case errors.Is(err, errEmpty):
 			empty++
 		}
+		s.log.Warn("local state version passed over", zap.Error(err))
 	}
 	if empty < len(faults) {
-		return nil, &CorruptError{Dir: s.dir, Faults: faults}
+		return nil, gone == len(faults), &CorruptError{Dir: s.dir, Faults: faults}
 	}
 	// No version, or only empty files, which Storm takes for no records too.
-	return map[string]*storm.ThriftSerializedObject{}, nil
+	return map[string]*storm.ThriftSerializedObject{}, false, nil
 }
 
 var errEmpty = errors.New("the file is empty") //nolint:gochecknoglobals // a sentinel error
