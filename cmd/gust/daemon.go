@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file holds what all daemons share: the logger, the flags, the connection to the cluster state.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/gust-stream/gust/cluster"
+	"github.com/gust-stream/gust/config"
+)
+
+// daemonSettings are the flags of a daemon.
+type daemonSettings struct {
+	settings
+	bind  string
+	level string
+}
+
+func (d *daemonSettings) register(cmd *cobra.Command, bind string) {
+	d.settings.register(cmd)
+	cmd.Flags().StringVar(&d.bind, "bind", bind, "address that listeners bind to; empty is every address of this machine")
+	cmd.Flags().StringVar(&d.level, "log-level", "info", "debug, info, warn or error")
+}
+
+// start reads and checks the conf and makes the logger.
+func (d *daemonSettings) start() (config.Conf, config.Sources, *zap.Logger, error) {
+	log, err := newLogger(d.level)
+	if err != nil {
+		return nil, config.Sources{}, nil, err
+	}
+	conf, sources, err := d.load()
+	if err != nil {
+		return nil, sources, nil, err
+	}
+	if err := config.Validate(conf); err != nil {
+		return nil, sources, nil, fmt.Errorf("the conf has faults:\n%w", err)
+	}
+	for _, warning := range sources.Warnings {
+		log.Warn("conf", zap.String("warning", warning))
+	}
+	return conf, sources, log, nil
+}
+
+// newLogger writes lines for people to standard error.
+func newLogger(level string) (*zap.Logger, error) {
+	parsed, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, usagef("--log-level takes debug, info, warn or error, not %q", level)
+	}
+	cfg := zap.NewProductionConfig()
+	cfg.Level = zap.NewAtomicLevelAt(parsed)
+	cfg.Encoding = "console"
+	cfg.EncoderConfig.EncodeTime = zapcore.ISO8601TimeEncoder
+	cfg.DisableCaller, cfg.DisableStacktrace = true, true
+	cfg.Sampling = nil
+	return cfg.Build()
+}
+
+// connectCluster opens a session with the ZooKeeper servers that the conf names.
+func connectCluster(ctx context.Context, conf config.Conf, log *zap.Logger) (*cluster.State, error) {
+	port := strconv.FormatInt(conf.Int(config.StormZookeeperPort, 2181), 10)
+	var servers []string
+	for _, host := range conf.Strings(config.StormZookeeperServers) {
+		servers = append(servers, net.JoinHostPort(host, port))
+	}
+	return cluster.Connect(ctx, cluster.Config{
+		Servers:        servers,
+		Root:           conf.String(config.StormZookeeperRoot, "/storm"),
+		SessionTimeout: time.Duration(conf.Int(config.StormZookeeperSessionTimeout, 20_000)) * time.Millisecond,
+		ConnectTimeout: time.Duration(conf.Int(config.StormZookeeperConnectionTimeout, 15_000)) * time.Millisecond,
+		Scheme:         conf.String(config.StormZookeeperAuthScheme, ""),
+		Auth:           []byte(conf.String(config.StormZookeeperAuthPayload, "")),
+	}, log.Named("cluster"))
+}
+
+// quiet turns the end of a context, which is how a daemon is told to stop, into success.
+func quiet(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file is "gust nimbus".
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/gust-stream/gust/cluster"
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/nimbus"
+	"github.com/gust-stream/gust/nimbus/blobstore"
+)
+
+func newNimbus() *cobra.Command {
+	var d daemonSettings
+	cmd := &cobra.Command{
+		Use:     "nimbus",
+		Short:   "Run Nimbus: takes in topologies and decides where they run",
+		Long:    "Runs Nimbus on nimbus.thrift.port against the ZooKeeper servers of the conf (gust zookeeper, or an ensemble).",
+		Example: "  gust nimbus --config /etc/storm/storm.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conf, sources, log, err := d.start()
+			if err != nil {
+				return err
+			}
+			state, err := connectCluster(cmd.Context(), conf, log)
+			if err != nil {
+				return err
+			}
+			defer state.Close()
+			n, err := buildNimbus(conf, sources, d.bind, state, log)
+			if err != nil {
+				return err
+			}
+			addr, err := n.Listen()
+			if err != nil {
+				return err
+			}
+			log.Info("nimbus listens", zap.Stringer("address", addr))
+			return runNimbus(cmd.Context(), n)
+		},
+	}
+	d.register(cmd, "")
+	return cmd
+}
+
+// buildNimbus makes a Nimbus from the conf; it does not start it.
+func buildNimbus(conf config.Conf, sources config.Sources, bind string, state *cluster.State, log *zap.Logger) (*nimbus.Nimbus, error) {
+	cfg, err := nimbus.ConfigFrom(conf, sources.StormHome, sources.StormVersion, bind)
+	if err != nil {
+		return nil, err
+	}
+	blobs := blobstore.New(filepath.Join(config.BlobRoot(conf, sources.StormHome), "blobs"))
+	return nimbus.New(cfg, nimbus.Deps{Cluster: state, Blobs: blobs, Log: log}), nil
+}
+
+func runNimbus(ctx context.Context, n *nimbus.Nimbus) error {
+	if err := quiet(n.Run(ctx)); err != nil {
+		return fmt.Errorf("run nimbus: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file holds the flags that all commands share and what is read because of them: the conf, the Storm home, a
+// connection to Nimbus.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/thrift/leader"
+	"github.com/gust-stream/gust/thrift/rpc"
+)
+
+// referenceStorm is the Storm release that gust is compared with, and the one that make lays out.
+const referenceStorm = config.TableVersion
+
+// settings are the flags that say where the conf comes from.
+type settings struct {
+	stormHome string
+	confFile  string
+	options   []string
+	json      bool
+}
+
+func (s *settings) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.stormHome, "storm-home", "", "folder of a Storm home (default $STORM_HOME, else the one beside this binary)")
+	flags.StringVar(&s.confFile, "config", "", "file to read in place of storm.yaml")
+	flags.StringArrayVarP(&s.options, "conf", "c", nil, "a key=value over what the files say; may be repeated")
+}
+
+func (s *settings) registerJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
+}
+
+// load reads the conf.
+func (s *settings) load() (config.Conf, config.Sources, error) {
+	overrides, err := config.ParseOverrides(s.options)
+	if err != nil {
+		return nil, config.Sources{}, usageError{err}
+	}
+	home, err := s.home(overrides)
+	if err != nil {
+		return nil, config.Sources{}, err
+	}
+	conf, sources, err := config.Load(config.Options{StormHome: home, ConfFile: s.confFile, Overrides: overrides, Env: os.Getenv})
+	if err != nil {
+		return nil, sources, fmt.Errorf("read the conf: %w", err)
+	}
+	return conf, sources, nil
+}
+
+// home finds the Storm home: the flag, the environment, storm.home on the command line, or the folder that make lays out
+// beside the binary. None is no error here, since not every command needs one.
+func (s *settings) home(overrides config.Conf) (string, error) {
+	for _, named := range []string{s.stormHome, overrides.String("storm.home", ""), os.Getenv("STORM_HOME")} {
+		if named == "" {
+			continue
+		}
+		if info, err := os.Stat(named); err != nil || !info.IsDir() {
+			return "", fmt.Errorf("storm home %s is no folder", named)
+		}
+		return filepath.Abs(named)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return "", nil
+	}
+	if resolved, err := filepath.EvalSymlinks(binary); err == nil {
+		binary = resolved
+	}
+	base := filepath.Dir(filepath.Dir(binary))
+	for _, dir := range []string{filepath.Join(base, "storm-home"), filepath.Join(base, "build", "storm-home", referenceStorm)} {
+		if info, err := os.Stat(filepath.Join(dir, "lib-worker")); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
+// needHome refuses to go on without a Storm home and says how to get one.
+func needHome(sources config.Sources) error {
+	if sources.StormHome != "" {
+		return nil
+	}
+	return fmt.Errorf("no Storm home: name one by --storm-home or STORM_HOME, or lay one out with scripts/storm-home %s DIR", referenceStorm)
+}
+
+// nimbus connects to the leading Nimbus.
+func (s *settings) nimbus(ctx context.Context) (*leader.Nimbus, config.Conf, error) {
+	conf, _, err := s.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	nimbus, err := dialNimbus(ctx, conf)
+	return nimbus, conf, err
+}
+
+func dialNimbus(ctx context.Context, conf config.Conf) (*leader.Nimbus, error) {
+	return leader.Dial(ctx, leader.Config{
+		Seeds: conf.Strings(config.NimbusSeeds),
+		Port:  int(conf.Int(config.NimbusThriftPort, 6627)),
+		RPC: rpc.ClientConfig{
+			MaxFrame:       int(conf.Int(config.NimbusThriftMaxBufferSize, rpc.DefaultMaxFrame)),
+			ConnectTimeout: 10 * time.Second,
+			CallTimeout:    time.Minute,
+		},
+	})
+}
+
+// printJSON writes a value as indented JSON.
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file holds the storm commands that look at topologies and start or stop them: list, kill, activate, deactivate,
+// get-errors.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gust-stream/gust/thrift/leader"
+	"github.com/gust-stream/gust/thrift/storm"
+)
+
+// explain puts the text of Nimbus's own exceptions in place of the generated one.
+func explain(err error) error {
+	var (
+		notAlive *storm.NotAliveException
+		alive    *storm.AlreadyAliveException
+		invalid  *storm.InvalidTopologyException
+		denied   *storm.AuthorizationException
+	)
+	switch {
+	case errors.As(err, &notAlive):
+		return errors.New(notAlive.Msg)
+	case errors.As(err, &alive):
+		return errors.New(alive.Msg)
+	case errors.As(err, &invalid):
+		return errors.New(invalid.Msg)
+	case errors.As(err, &denied):
+		return errors.New(denied.Msg)
+	default:
+		return err
+	}
+}
+
+func newList() *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the topologies and their states",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			nimbus, _, err := s.nimbus(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer nimbus.Close()
+			topologies, err := nimbus.GetTopologySummaries(cmd.Context())
+			if err != nil {
+				return explain(err)
+			}
+			if s.json {
+				return printJSON(cmd.OutOrStdout(), topologies)
+			}
+			if len(topologies) == 0 {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "No topologies running.")
+				return err
+			}
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(table, "Topology_name\tStatus\tNum_tasks\tNum_workers\tUptime_secs\tTopology_Id\tOwner")
+			for _, t := range topologies {
+				fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", t.Name, t.Status, t.NumTasks, t.NumWorkers, t.UptimeSecs, t.ID, t.GetOwner())
+			}
+			return table.Flush()
+		},
+	}
+	s.register(cmd)
+	s.registerJSON(cmd)
+	return cmd
+}
+
+func newKill() *cobra.Command {
+	var s settings
+	var wait int32
+	var ignore bool
+	cmd := &cobra.Command{
+		Use:     "kill TOPOLOGY ...",
+		Short:   "Kill topologies: spouts stop at once, workers after the wait",
+		Example: "  storm kill words -w 5",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			options := storm.NewKillOptions()
+			if cmd.Flags().Changed("wait") {
+				options.WaitSecs = &wait
+			}
+			return s.each(cmd, args, "Killed topology", ignore, func(ctx context.Context, n *leader.Nimbus, name string) error {
+				return n.KillTopologyWithOpts(ctx, name, options)
+			})
+		},
+	}
+	s.register(cmd)
+	cmd.Flags().Int32VarP(&wait, "wait", "w", 0, "seconds between the spouts' stop and the workers' end (default the topology's message timeout)")
+	cmd.Flags().BoolVarP(&ignore, "ignore-errors", "i", false, "go on with the next topology after an error")
+	return cmd
+}
+
+func newActivate() *cobra.Command {
+	return newSwitch("activate", "Let a topology's spouts run", "Activated topology", (*storm.NimbusClient).Activate)
+}
+
+func newDeactivate() *cobra.Command {
+	return newSwitch("deactivate", "Let a topology's spouts pause", "Deactivated topology", (*storm.NimbusClient).Deactivate)
+}
+
+func newSwitch(name, short, done string, call func(*storm.NimbusClient, context.Context, string) error) *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:   name + " TOPOLOGY",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.each(cmd, args, done, false, func(ctx context.Context, n *leader.Nimbus, name string) error {
+				return call(n.NimbusClient, ctx, name)
+			})
+		},
+	}
+	s.register(cmd)
+	return cmd
+}
+
+// each does one thing to every named topology over one connection.
+func (s *settings) each(cmd *cobra.Command, names []string, done string, ignore bool, do func(context.Context, *leader.Nimbus, string) error) error {
+	nimbus, _, err := s.nimbus(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer nimbus.Close()
+	for _, name := range names {
+		err := explain(do(cmd.Context(), nimbus, name))
+		switch {
+		case err == nil:
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", done, name)
+		case ignore:
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", name, err)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+func newGetErrors() *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:     "get-errors TOPOLOGY",
+		Aliases: []string{"get_errors"},
+		Short:   "Print the last error of each component, as JSON",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			nimbus, _, err := s.nimbus(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer nimbus.Close()
+			one := storm.NumErrorsChoice_ONE
+			info, err := nimbus.GetTopologyInfoByNameWithOpts(cmd.Context(), args[0], &storm.GetInfoOptions{NumErrChoice: &one})
+			var gone *storm.NotAliveException
+			if errors.As(err, &gone) {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"Failure": "no topology of the name " + args[0] + " is alive"})
+			}
+			if err != nil {
+				return explain(err)
+			}
+			found := map[string]string{}
+			for component, errs := range info.Errors {
+				if len(errs) > 0 {
+					found[component] = strings.TrimSpace(errs[0].Error)
+				}
+			}
+			return printJSON(cmd.OutOrStdout(), map[string]any{"Topology Name": info.Name, "Comp-Errors": found})
+		},
+	}
+	s.register(cmd)
+	return cmd
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file is "gust supervisor".
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/gust-stream/gust/cluster"
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/supervisor"
+)
+
+func newSupervisor() *cobra.Command {
+	var d daemonSettings
+	cmd := &cobra.Command{
+		Use:   "supervisor",
+		Short: "Run a supervisor: starts workers and keeps them running",
+		Long: "Runs a supervisor with the slots of supervisor.slots.ports. Its workers outlive it: the next supervisor over the same\n" +
+			"storm.local.dir adopts them.",
+		Example: "  gust supervisor --config /etc/storm/storm.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conf, sources, log, err := d.start()
+			if err != nil {
+				return err
+			}
+			if err := needHome(sources); err != nil {
+				return err
+			}
+			state, err := connectCluster(cmd.Context(), conf, log)
+			if err != nil {
+				return err
+			}
+			defer state.Close()
+			s, err := buildSupervisor(conf, sources, d.bind, state, log, false)
+			if err != nil {
+				return err
+			}
+			return quiet(s.Run(cmd.Context()))
+		},
+	}
+	d.register(cmd, "")
+	return cmd
+}
+
+// buildSupervisor makes a supervisor from the conf; it does not start it.
+func buildSupervisor(conf config.Conf, sources config.Sources, bind string, state *cluster.State, log *zap.Logger, killWorkers bool) (*supervisor.Supervisor, error) {
+	cfg, err := supervisor.FromConf(conf, sources)
+	if err != nil {
+		return nil, err
+	}
+	cfg.BindHost = bind
+	cfg.KillWorkersOnStop = killWorkers
+	return supervisor.New(cfg, supervisor.Deps{Cluster: state, Log: log})
+}

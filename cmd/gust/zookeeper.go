@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file is "gust zookeeper": the embedded cluster state as a process of its own.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/zookeeper/server"
+)
+
+func newZookeeper() *cobra.Command {
+	var d daemonSettings
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "zookeeper",
+		Short: "Run the cluster state: a server of the ZooKeeper protocol",
+		Long: "Runs gust's own server of the ZooKeeper protocol on storm.zookeeper.port, for a site with one Nimbus that does not want to\n" +
+			"operate an ensemble. Its files lie in --dir.",
+		Example: "  gust zookeeper --dir /var/lib/gust/zookeeper",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conf, sources, log, err := d.start()
+			if err != nil {
+				return err
+			}
+			if dir == "" {
+				dir = filepath.Join(config.LocalDir(conf, sources.StormHome), "zookeeper")
+			}
+			return runZookeeper(cmd.Context(), conf, d.bind, dir, log)
+		},
+	}
+	d.register(cmd, "")
+	cmd.Flags().StringVar(&dir, "dir", "", "folder of log and snapshots (default zookeeper in storm.local.dir)")
+	return cmd
+}
+
+func newZookeeperServer(conf config.Conf, bind, dir string, log *zap.Logger) (*server.Server, error) {
+	port := strconv.FormatInt(conf.Int(config.StormZookeeperPort, 2181), 10)
+	return server.New(server.Config{Addr: net.JoinHostPort(bind, port), Dir: dir}, log.Named("zookeeper"))
+}
+
+func runZookeeper(ctx context.Context, conf config.Conf, bind, dir string, log *zap.Logger) error {
+	zk, err := newZookeeperServer(conf, bind, dir, log)
+	if err != nil {
+		return err
+	}
+	addr, err := zk.Listen()
+	if err != nil {
+		return fmt.Errorf("start the cluster state: %w", err)
+	}
+	log.Info("cluster state ready", zap.Stringer("address", addr), zap.String("dir", dir))
+	return quiet(zk.Run(ctx))
+}
