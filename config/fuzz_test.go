@@ -48,6 +48,21 @@ func FuzzParseYAML(f *testing.F) {
 	})
 }
 
+func FuzzParseOverride(f *testing.F) {
+	for _, s := range []string{"k=[a,{b:'c'},1.]", "k={a:b,}", `k="a" b`, "k=1e999", "=", "k=[[[[{{{{a:"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, option string) {
+		k, v, err := ParseOverride(option)
+		if err != nil {
+			return
+		}
+		if _, err := (Conf{k: v}).JSON(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // roundTrip writes and reads a conf, and runs over it all that must not fail on any conf.
 func roundTrip(t *testing.T, conf Conf) {
 	t.Helper()

@@ -1114,7 +1114,7 @@ var keyTable = [...]keySpec{
 	{key: GustNimbusDetectionTimeoutSecs, field: "GUST_NIMBUS_DETECTION_TIMEOUT_SECS", class: classGust, def: "5", checks: []check{{is: "IsInteger"}, {is: "IsPositiveNumber"}, {is: "NotNull"}}},
 	{key: GustSupervisorLogMaxBytes, field: "GUST_SUPERVISOR_LOG_MAX_BYTES", class: classGust, def: "104857600", checks: []check{{is: "IsInteger"}, {is: "IsPositiveNumber"}, {is: "NotNull"}}},
 	{key: GustSupervisorLogMaxFiles, field: "GUST_SUPERVISOR_LOG_MAX_FILES", class: classGust, def: "9", checks: []check{{is: "IsInteger"}, {is: "IsPositiveNumber"}, {is: "NotNull"}}},
-	{key: StormLogDir, field: "STORM_LOG_DIR", class: classNone, def: "", checks: []check{{is: "IsString"}}},
+	{key: StormLogDir, field: "STORM_LOG_DIR", class: classNone, def: ""},
 }
 
 // keyIndex holds the positions in keyTable in ascending order of the keys.

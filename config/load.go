@@ -71,7 +71,13 @@ func Load(o Options) (Conf, Sources, error) {
 		conf = overlay(conf, over, path, &src)
 	}
 	conf = overlay(conf, o.Overrides, "override", &src)
-	src.Warnings = append(src.Warnings, UnknownKeys(conf)...)
+	set := Conf{} // what somebody wrote; the defaults of another release may have keys that the table lacks
+	for k, where := range src.Of {
+		if where != "defaults" {
+			set[k] = conf[k]
+		}
+	}
+	src.Warnings = append(src.Warnings, UnknownKeys(set)...)
 	return conf, src, nil
 }
 

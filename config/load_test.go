@@ -88,7 +88,7 @@ func TestLoadOrder(t *testing.T) {
 			t.Parallel()
 			dir := home(t, lib, "2.6.4", "a.default: 1\nb.file: 1\nc.auth: 1\nd.more: 1\ne.over: 1\nf.null: 1\n")
 			addJar(t, filepath.Join(dir, lib, "storm-client-2.6.10-SNAPSHOT.jar"), "nimbus.thrift.port: 1\n")
-			addJar(t, filepath.Join(dir, lib, "storm-client-2.6.10.jar"), "a.default: 1\nb.file: 1\nc.auth: 1\nd.more: 1\ne.over: 1\nf.null: 1\n")
+			addJar(t, filepath.Join(dir, lib, "storm-client-2.6.10.jar"), "storm.gone: 1\na.default: 1\nb.file: 1\nc.auth: 1\nd.more: 1\ne.over: 1\nf.null: 1\n")
 			yamlFile, authFile := filepath.Join(dir, "conf", stormYAML), filepath.Join(dir, "conf", authYAML)
 			more := filepath.Join(dir, "more.yaml")
 			write(t, yamlFile, "b.file: 2\nc.auth: 2\nd.more: 2\ne.over: 2\nf.null: null\n")
@@ -114,6 +114,9 @@ func TestLoadOrder(t *testing.T) {
 			}
 			if conf.Has(NimbusThriftPort) {
 				t.Error("the built-in defaults of Storm were mixed into those of the JAR")
+			}
+			if len(src.Warnings) != 0 {
+				t.Errorf("warned of a key of Storm's own defaults: %v", src.Warnings)
 			}
 			if src.StormVersion != "2.6.10" || src.Defaults != filepath.Join(dir, lib, "storm-client-2.6.10.jar") {
 				t.Errorf("have version %s from %s", src.StormVersion, src.Defaults)
@@ -197,6 +200,8 @@ func TestParseOverride(t *testing.T) {
 	for in, want := range map[string]any{
 		"k=8": int64(8), "k=8.0": 8.0, `k="8"`: "8", "k=abc": "abc", "k=": "", "k=a=b": "a=b", "k=true": true, "k=null": nil,
 		`k=[1,"a"]`: []any{int64(1), "a"}, `k={"a":1}`: map[string]any{"a": int64(1)}, "k=-Xmx64m": "-Xmx64m", "k=1 2": "1 2",
+		"k=[a, b c,1.5]": []any{"a", "b c", 1.5}, "k={a:[b],c:{d:007}}": map[string]any{"a": []any{"b"}, "c": map[string]any{"d": int64(7)}},
+		"k=[a": "[a", "k={a": "{a", "k={a:}": "{a:}", "k='a, b'": "a, b", "k=it's": "it's", "k=" + strings.Repeat("[", 60): strings.Repeat("[", 60),
 	} {
 		key, have, err := ParseOverride(in)
 		if err != nil || key != "k" {

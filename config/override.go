@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// ParseOverride reads "key=value" as the CLI's -c takes it: the value is JSON if it parses as such, else the text itself. So 8 is
-// an integer, "8" in quotes a string, [1,2] a list and abc a string. An empty value is the empty string.
+// ParseOverride reads "key=value" as the CLI's -c takes it: the value is JSON if it parses as such, if need be with the quotes
+// left out, else the text itself. So 8 is an integer, "8" in quotes a string, abc a string, and [a,b], which is what a shell
+// leaves of ["a","b"], a list of strings. An empty value is the empty string.
 func ParseOverride(option string) (key string, value any, err error) {
 	key, text, ok := strings.Cut(option, "=")
 	if !ok {
@@ -20,11 +21,13 @@ func ParseOverride(option string) (key string, value any, err error) {
 	if key == "" {
 		return "", nil, fmt.Errorf("option %q: the key before = is empty", option)
 	}
-	v, err := parseJSONValue([]byte(text))
-	if err != nil {
-		return key, text, nil //nolint:nilerr // what is not JSON is a plain string, as in Storm
+	if v, err := parseJSONValue([]byte(text)); err == nil {
+		return key, v, nil
 	}
-	return key, v, nil
+	if v, ok := parseLenient(text); ok {
+		return key, v, nil
+	}
+	return key, text, nil
 }
 
 // ParseOverrides reads several options; of a key given twice the last counts.

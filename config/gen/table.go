@@ -34,6 +34,7 @@ type key struct {
 	Reloadable bool      `yaml:"reloadable"`
 	Checks     []check   `yaml:"checks"`
 	Doc        string    `yaml:"doc"`
+	Type       string    `yaml:"type"` // for the page, where there are no checks to tell
 
 	Again       bool `yaml:"-"`
 	defaultJSON string
@@ -206,6 +207,8 @@ func (k key) typeName() string {
 		return "list"
 	case has("IsMapEntryType", "IsMapEntryCustom", "IsType"):
 		return "map"
+	case k.Type != "":
+		return k.Type
 	default:
 		return "any"
 	}
