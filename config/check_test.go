@@ -19,7 +19,7 @@ import (
 
 func TestValidateRecorded(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("testdata", "validate.jsonl"))
+	data, err := os.ReadFile(filepath.Join("testdata", "validate-"+TableVersion+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 var record = flag.Bool("record", false, "write Storm's answers to the recorded table of the config package")
 
 // recorded is the table of confs and Storm's answers to them that the config package's own tests use.
-var recorded = filepath.Join("..", "..", "config", "testdata", "validate.jsonl")
+var recorded = filepath.Join("..", "..", "config", "testdata", "validate-"+config.TableVersion+".jsonl")
 
 // answer is what the driver says.
 type answer struct {
