@@ -25,6 +25,9 @@ func (n *Nimbus) SetLogConfig(ctx context.Context, id string, change *storm.LogC
 	if err != nil {
 		return err
 	}
+	if old == nil {
+		old = storm.NewLogConfig()
+	}
 	next, err := mergeLogConfig(old, change, n.now())
 	if err != nil {
 		return err

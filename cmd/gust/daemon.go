@@ -43,13 +43,21 @@ func (d *daemonSettings) start() (config.Conf, config.Sources, *zap.Logger, erro
 	if err != nil {
 		return nil, sources, nil, err
 	}
-	if err := config.Validate(conf); err != nil {
-		return nil, sources, nil, fmt.Errorf("the conf has faults:\n%w", err)
+	if err := validate(conf); err != nil {
+		return nil, sources, nil, err
 	}
 	for _, warning := range sources.Warnings {
 		log.Warn("conf", zap.String("warning", warning))
 	}
 	return conf, sources, log, nil
+}
+
+// validate names every fault of a daemon's conf, class names that gust does not know among them.
+func validate(conf config.Conf) error {
+	if err := errors.Join(config.Validate(conf), config.ValidateClasses(conf)); err != nil {
+		return fmt.Errorf("the conf has faults:\n%w", err)
+	}
+	return nil
 }
 
 // newLogger writes lines for people to standard error.

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -37,6 +38,11 @@ func newDev() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			lock, err := lockDir(dir)
+			if err != nil {
+				return err
+			}
+			defer lock.Close()
 			conf, sources, err := prepareDev(&d, dir)
 			if err != nil {
 				return err
@@ -71,19 +77,23 @@ type devSite struct {
 // goes last, since all stand on it.
 func runDev(ctx context.Context, site devSite, ready func(context.Context) error) error {
 	stack := run.New(ctx)
-	n, err := startDev(ctx, site, stack)
+	starting, cancel := stack.Guard(ctx)
+	n, err := startDev(starting, site, stack)
 	if err == nil {
-		err = awaitReady(ctx, site.conf, n)
+		err = awaitReady(starting, site.conf, n)
 	}
 	if err == nil {
-		err = ready(ctx)
+		err = ready(starting)
 	}
+	if err != nil && starting.Err() != nil && ctx.Err() == nil {
+		err = context.Cause(starting) // a part ended, and the rest could not go on
+	}
+	cancel()
 	if err != nil {
-		stopped := stack.Stop()
 		if ctx.Err() != nil {
-			return stopped
+			err = nil // told to stop while starting
 		}
-		return err
+		return errors.Join(err, stack.Stop())
 	}
 	return stack.Wait(ctx)
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sys/unix"
 
 	"github.com/gust-stream/gust/config"
 )
@@ -20,9 +21,6 @@ import (
 // prepareDev reads the conf, fills in what one machine implies, and writes all that is not a default to dir/conf/storm.yaml:
 // workers read it there, and so does "storm" when STORM_CONF_DIR names that folder.
 func prepareDev(d *daemonSettings, dir string) (config.Conf, config.Sources, error) {
-	if dir == "" {
-		return nil, config.Sources{}, usagef("gust dev needs --dir, a folder for all that it writes")
-	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, config.Sources{}, err
@@ -35,14 +33,33 @@ func prepareDev(d *daemonSettings, dir string) (config.Conf, config.Sources, err
 		return nil, sources, err
 	}
 	completeDev(conf, sources, dir)
-	if err := config.Validate(conf); err != nil {
-		return nil, sources, fmt.Errorf("the conf has faults:\n%w", err)
+	if err := validate(conf); err != nil {
+		return nil, sources, err
 	}
 	if err := onlyHere(conf.Strings(config.StormZookeeperServers)); err != nil {
 		return nil, sources, err
 	}
 	sources.ConfDir = filepath.Join(dir, "conf")
 	return conf, sources, writeConf(sources.ConfDir, conf, sources)
+}
+
+// lockDir makes dir the caller's alone until the returned file is closed: a second gust dev must not change the conf of one
+// that runs.
+func lockDir(dir string) (*os.File, error) {
+	if dir == "" {
+		return nil, usagef("gust dev needs --dir, a folder for all that it writes")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of gust dev: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the folder of gust dev: %w", err)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is in use by another gust dev: %w", dir, err), file.Close())
+	}
+	return file, nil
 }
 
 // completeDev sets, where the user has not, what all daemons on this one machine imply.

@@ -17,7 +17,8 @@ import (
 type Stack struct {
 	ctx   context.Context //nolint:containedctx // the base from which each part's own context is made
 	parts []*part
-	ended chan *part
+	early context.Context //nolint:containedctx // ends when the first part ends
+	end   context.CancelCauseFunc
 }
 
 type part struct {
@@ -29,7 +30,9 @@ type part struct {
 
 // New makes an empty stack. The parts get the values of ctx but not its end: Wait and Stop decide when they end.
 func New(ctx context.Context) *Stack {
-	return &Stack{ctx: context.WithoutCancel(ctx), ended: make(chan *part, 16)}
+	base := context.WithoutCancel(ctx)
+	early, end := context.WithCancelCause(base)
+	return &Stack{ctx: base, early: early, end: end}
 }
 
 // Start runs a part.
@@ -40,39 +43,50 @@ func (s *Stack) Start(name string, work func(context.Context) error) {
 	go func() {
 		p.err = work(ctx)
 		close(p.done)
-		select {
-		case s.ended <- p:
-		default: // somebody else has ended before, which is enough to end the wait
+		if p.err != nil {
+			s.end(fmt.Errorf("%s: %w", p.name, p.err))
+		} else {
+			s.end(fmt.Errorf("%s ended", p.name))
 		}
 	}()
 }
 
-// Wait returns when ctx ends or a part has ended by itself; all parts have ended then. The error tells of parts that
-// failed, or that ended although nobody had asked them to.
+// Guard returns a context that also ends when a part ends by itself: for the time in which more parts are being started.
+// Its cause tells which part that was and why.
+func (s *Stack) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
+	guarded, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.early, func() { cancel(context.Cause(s.early)) })
+	return guarded, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+// Wait returns when ctx ends or a part has ended by itself; all parts have ended then. The error tells which part ended
+// although nobody had asked it to, and which failed while they stopped.
 func (s *Stack) Wait(ctx context.Context) error {
 	var early error
 	select {
 	case <-ctx.Done():
-	case p := <-s.ended:
-		early = fmt.Errorf("%s ended", p.name)
-		if p.err != nil {
-			early = nil // Stop tells of its error
-		}
+	case <-s.early.Done():
+		early = context.Cause(s.early)
 	}
 	return errors.Join(early, s.Stop())
 }
 
-// Stop ends all parts, the last one started first. A part that ends because it was told to has not failed.
+// Stop ends all parts, the last one started first. A part that ends because it was told to has not failed, and the one that
+// ended first by itself is Guard's or Wait's to tell of.
 func (s *Stack) Stop() error {
 	var errs []error
 	for i := len(s.parts) - 1; i >= 0; i-- {
 		p := s.parts[i]
 		p.stop()
 		<-p.done
-		if p.err != nil && !errors.Is(p.err, context.Canceled) {
+		if p.err != nil && !errors.Is(p.err, context.Canceled) && !errors.Is(context.Cause(s.early), p.err) {
 			errs = append(errs, fmt.Errorf("%s: %w", p.name, p.err))
 		}
 	}
 	s.parts = nil
+	s.end(nil)
 	return errors.Join(errs...)
 }
