@@ -6,6 +6,7 @@ require github.com/gust-stream/gust v0.0.0
 
 require (
 	github.com/apache/thrift v0.25.0 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect

@@ -9,12 +9,16 @@ import org.apache.storm.trident.operation.TridentCollector;
 import org.apache.storm.trident.spout.IBatchSpout;
 import org.apache.storm.tuple.Fields;
 
-/** Cuts a finite set of rows into Trident batches; a batch's number says what is in it, so a replay is the same batch. */
+/**
+ * Cuts a finite set of rows into Trident batches; a batch's number says what is in it, so a replay is the same batch.
+ * Its ledger, {@code batches}, has a line for each batch that was acked.
+ */
 public final class BatchSpout implements IBatchSpout {
     private final int rows;
     private final int batch;
     private final Fields fields;
     private final Rows source;
+    private transient Ledger ledger;
 
     public BatchSpout(int rows, int batch, Fields fields, Rows source) {
         this.rows = rows;
@@ -25,6 +29,7 @@ public final class BatchSpout implements IBatchSpout {
 
     @Override
     public void open(Map<String, Object> conf, TopologyContext context) {
+        ledger = Ledger.open(conf, "batches", context.getThisTaskId());
     }
 
     @Override
@@ -37,6 +42,9 @@ public final class BatchSpout implements IBatchSpout {
 
     @Override
     public void ack(long batchId) {
+        if ((batchId - 1) * batch < rows) {
+            ledger.line("acked", batchId);
+        }
     }
 
     @Override

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file runs gust: everything of one machine in one process.
+
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Gust is `gust dev`.
+type Gust struct {
+	base
+	binary string
+}
+
+var _ Cluster = (*Gust)(nil)
+
+// NewGust prepares a gust that keeps all it writes in dir. More are entries of
+// storm.yaml. It starts nothing.
+func NewGust(dir string, more ...string) (*Gust, error) {
+	binary, err := Binary()
+	if err != nil {
+		return nil, err
+	}
+	home, err := Home()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := newSettings(dir, more)
+	if err != nil {
+		return nil, err
+	}
+	return &Gust{base{settings: settings, home: home, running: map[Part]*process{}}, binary}, nil
+}
+
+// Kind is "gust".
+func (g *Gust) Kind() string { return "gust" }
+
+// Start brings gust up and waits for the line that says it is ready.
+func (g *Gust) Start(ctx context.Context) error {
+	if err := g.settings.write(); err != nil {
+		return err
+	}
+	return g.Restart(ctx, Nimbus)
+}
+
+// Kill is kill -9 of the process that plays every part.
+func (g *Gust) Kill(Part) error { return g.base.Kill(Nimbus) }
+
+// Restart brings the process up again, over the same folders.
+func (g *Gust) Restart(ctx context.Context, _ Part) error {
+	argv := []string{g.binary, "dev", "--dir", g.settings.Dir, "--config", filepath.Join(g.settings.Conf(), "storm.yaml")}
+	env := []string{"STORM_HOME=" + g.home, "STORM_CONF_DIR=" + g.settings.Conf(), "STORM_LOG_DIR=" + g.settings.Logs()}
+	p, err := launch("gust", g.settings.Dir, env, argv)
+	if err != nil {
+		return err
+	}
+	// The log goes on where a killed process left it.
+	before := bytes.Count(read(p.log), []byte("gust ready"))
+	g.running[Nimbus] = p
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	err = Await(ctx, "gust to be ready", func() (bool, error) {
+		if err := p.ended(); err != nil {
+			return false, err
+		}
+		return bytes.Count(read(p.log), []byte("gust ready")) > before, nil
+	})
+	if err != nil {
+		return fmt.Errorf("start gust: %w\n%s", err, tail(p.log))
+	}
+	return nil
+}
+
+// Stop ends gust as Ctrl-C does, then whatever is left.
+func (g *Gust) Stop() error {
+	if p, ok := g.running[Nimbus]; ok {
+		p.stop()
+		delete(g.running, Nimbus)
+	}
+	return g.sweep()
+}
+
+// read gives a file's content, nothing when it is not there yet.
+func read(path string) []byte {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return text
+}
