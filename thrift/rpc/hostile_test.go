@@ -40,7 +40,7 @@ func isTimeout(err error, into *net.Error) bool {
 // alive checks that the server still serves others.
 func alive(t testing.TB, addr string) {
 	t.Helper()
-	_, nimbus := dialTest(t, addr, ClientConfig{})
+	_, nimbus := dialTest(t, addr, ClientConfig{CallTimeout: patience})
 	if got, err := nimbus.GetTopologyConf(t.Context(), "alive"); err != nil || got != "alive" {
 		t.Fatalf("server does not serve any more: %q, %v", got, err)
 	}
@@ -191,6 +191,27 @@ func TestRandomArgumentsOfEveryMethod(t *testing.T) {
 	alive(t, s.addr)
 }
 
+// FuzzMessages sends frames of any content; each is answered or closes its
+// connection, and neither keeps the next peer from being served.
+func FuzzMessages(f *testing.F) {
+	f.Add(request(f, "getTopologyConf", thrift.CALL, 1, &storm.NimbusGetTopologyConfArgs{ID: "x"})[prefixLen:])
+	f.Add(request(f, "activate", thrift.ONEWAY, 1, &storm.NimbusActivateArgs{Name: "x"})[prefixLen:])
+	f.Add(append([]byte{0, 0, 0, 15}, "getTopologyConf\x01\x00\x00\x00\x07\x00"...))
+	f.Add([]byte{0x80, 1, 0, 1, 0x7f, 0xff, 0xff, 0xff})
+	s := start(f, Config{}, echo())
+	f.Fuzz(func(t *testing.T, msg []byte) {
+		c := plain(t, s.addr)
+		if _, err := c.Write(framed(msg)); err != nil {
+			t.Fatal(err)
+		}
+		if tcp, ok := c.(*net.TCPConn); !ok || tcp.CloseWrite() != nil {
+			t.Fatal("cannot end the stream")
+		}
+		closedBy(t, c)
+		alive(t, s.addr)
+	})
+}
+
 func TestOtherMessagesCloseTheConnection(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{}, echo())
@@ -226,7 +247,7 @@ func TestSlowReaderLeavesItsPlace(t *testing.T) {
 	}
 	for name, cfg := range map[string]Config{
 		// The replies fit into the budget: nobody waits for the reader.
-		"WithinBudget": {Workers: 1, WriteTimeout: patience, ShutdownGrace: 50 * time.Millisecond},
+		"WithinBudget": {Workers: 1, WriteTimeout: time.Hour, ShutdownGrace: 50 * time.Millisecond},
 		// They do not: the place is free again when the reader is given up.
 		"BeyondBudget": {Workers: 1, WriteTimeout: 100 * time.Millisecond, MaxBuffered: 1},
 	} {
@@ -247,7 +268,7 @@ func TestSlowReaderLeavesItsPlace(t *testing.T) {
 				slow = append(slow, c)
 			}
 			alive(t, s.addr)
-			if cfg.WriteTimeout == patience {
+			if cfg.WriteTimeout == time.Hour {
 				return
 			}
 			eventually(t, "slow readers are given up", func() bool { return s.conns.len() <= 1 })
