@@ -58,7 +58,7 @@ func (c *code) encode(ctx context.Context) (conf, user []byte, err error) {
 		return nil, nil, asInvalid(err)
 	}
 	var packed bytes.Buffer
-	zipper, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	zipper, err := gzip.NewWriterLevel(&packed, gzip.StatelessCompression)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pack conf: %w", err)
 	}

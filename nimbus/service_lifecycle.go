@@ -114,10 +114,15 @@ func (n *Nimbus) checkOverrides(t *topologyState, text string) (string, error) {
 	if !n.cfg.Conf.Bool(config.StormTopologyClasspathBeginningEnabled, false) {
 		delete(overrides, config.TopologyClasspathBeginning)
 	}
-	if err := n.checkSubmitted(config.Merge(t.code.conf, overrides), t.code.user); err != nil {
+	// The saved conf is normalized, which a submitted one is not, so only the overrides are held against the rules for keys.
+	if err := config.ValidateTopology(overrides); err != nil {
+		return "", asInvalid(err)
+	}
+	merged := config.Merge(t.code.conf, overrides)
+	if err := n.checkWhole(merged, t.code.user); err != nil {
 		return "", err
 	}
-	if _, err := newCode(config.Merge(t.code.conf, overrides), t.code.user); err != nil {
+	if _, err := newCode(merged, t.code.user); err != nil {
 		return "", asInvalid(err)
 	}
 	checked, err := overrides.JSON()

@@ -140,6 +140,11 @@ func (n *Nimbus) checkSubmitted(submitted config.Conf, topo *storm.StormTopology
 	if err := config.ValidateTopology(submitted); err != nil {
 		return asInvalid(err)
 	}
+	return n.checkWhole(submitted, topo)
+}
+
+// checkWhole refuses what conf and topology cannot be together.
+func (n *Nimbus) checkWhole(submitted config.Conf, topo *storm.StormTopology) error {
 	if n.cfg.Conf.Bool(config.StormDisableSymlinks, false) && len(blobMap(submitted)) > 0 {
 		return invalid("symlinks are disabled so blobs are not supported but %s is set", config.TopologyBlobstoreMap)
 	}

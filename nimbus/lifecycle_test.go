@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nimbus_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/apache/thrift/lib/go/thrift"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/nimbus/nimbustest"
+	"github.com/gust-stream/gust/thrift/storm"
+)
+
+func number(n int32) *int32 { return &n }
+
+func status(t *testing.T, c *storm.NimbusClient, name string) string {
+	t.Helper()
+	s, err := c.GetTopologySummaryByName(t.Context(), name)
+	if err != nil {
+		t.Fatalf("find %s: %v", name, err)
+	}
+	return s.Status
+}
+
+func TestActivateAndDeactivate(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	id := nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
+	for _, step := range []struct {
+		call func() error
+		want storm.TopologyStatus
+	}{
+		{func() error { return c.Activate(t.Context(), "wc") }, storm.TopologyStatus_ACTIVE},
+		{func() error { return c.Deactivate(t.Context(), "wc") }, storm.TopologyStatus_INACTIVE},
+		{func() error { return c.Deactivate(t.Context(), "wc") }, storm.TopologyStatus_INACTIVE},
+		{func() error { return c.Activate(t.Context(), "wc") }, storm.TopologyStatus_ACTIVE},
+	} {
+		if err := step.call(); err != nil {
+			t.Fatal(err)
+		}
+		base, err := site.State.Storm(t.Context(), id)
+		if err != nil || base.Status != step.want {
+			t.Fatalf("stored state is %v, %v, want %v", base, err, step.want)
+		}
+	}
+	for name, call := range map[string]func() error{
+		"Kill":       func() error { return c.KillTopology(t.Context(), "nope") },
+		"Activate":   func() error { return c.Activate(t.Context(), "nope") },
+		"Deactivate": func() error { return c.Deactivate(t.Context(), "nope") },
+		"Rebalance":  func() error { return c.Rebalance(t.Context(), "nope", &storm.RebalanceOptions{}) },
+		"Debug":      func() error { return c.Debug(t.Context(), "nope", "", true, 10) },
+		"Credentials": func() error {
+			return c.UploadNewCredentials(t.Context(), "nope", &storm.Credentials{Creds: map[string]string{}})
+		},
+		"InfoByName": func() error { _, err := c.GetTopologyInfoByName(t.Context(), "nope"); return err },
+	} {
+		err := call()
+		if e, ok := errors.AsType[*storm.NotAliveException](err); !ok || e.Msg != "nope is not alive" {
+			t.Errorf("%s of an unknown name says %v", name, err)
+		}
+	}
+}
+
+func TestKilledTopologyWaits(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	sup := site.Supervisor(t, "sup-1", 6700)
+	id := nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
+	nimbustest.Until(t, "it is assigned", func() bool { return sup.Executors(id) > 0 })
+	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: number(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, c, "wc"); s != "KILLED" {
+		t.Errorf("status is %s", s)
+	}
+	if ok, err := c.IsTopologyNameAllowed(t.Context(), "wc"); err != nil || ok {
+		t.Errorf("the name is free before the removal: %v, %v", ok, err)
+	}
+	var app thrift.TApplicationException
+	if err := c.Activate(t.Context(), "wc"); !errors.As(err, &app) || app.TypeId() != thrift.INTERNAL_ERROR {
+		t.Errorf("activate of a killed topology says %v", err)
+	}
+	site.StopNimbus() // the wait must not be forgotten
+	site.StartNimbus(t, nil)
+	c = site.Client(t)
+	nimbustest.Until(t, "it is removed", func() bool {
+		list, err := c.GetTopologySummaries(t.Context())
+		return err == nil && len(list) == 0
+	})
+	nimbustest.Until(t, "the supervisor is told", func() bool { return sup.Executors(id) == 0 })
+	if a, err := site.State.Assignment(t.Context(), id); err != nil || a != nil {
+		t.Errorf("assignment is %v, %v", a, err)
+	}
+}
+
+func TestRebalance(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	sup := site.Supervisor(t, "sup-1", 6700, 6701, 6702)
+	topology := nimbustest.WordCount(1, 4, 2)
+	id := nimbustest.Submit(t, c, "wc", nil, topology)
+	nimbustest.Until(t, "it is assigned", func() bool { return sup.Executors(id) == 8 })
+	before, err := c.GetTopologyConf(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overrides := `{"topology.max.spout.pending":77,"topology.submitter.user":"root","storm.id":"x"}`
+	err = c.Rebalance(t.Context(), "wc", &storm.RebalanceOptions{
+		WaitSecs: number(0), NumWorkers: number(3), NumExecutors: map[string]int32{"split": 2}, TopologyConfOverrides: &overrides,
+		TopologyResourcesOverrides: map[string]map[string]float64{"count": {"onheap.memory.mb": 200}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nimbustest.Until(t, "it is active again on three workers", func() bool {
+		s, err := c.GetTopologySummaryByName(t.Context(), "wc")
+		return err == nil && s.Status == "ACTIVE" && s.NumWorkers == 3 && s.NumExecutors == 6
+	})
+	nimbustest.Until(t, "the supervisor is told", func() bool { return sup.Executors(id) == 6 })
+	base, err := site.State.Storm(t.Context(), id)
+	if err != nil || base.NumWorkers != 3 || base.ComponentExecutors["split"] != 2 || base.PrevStatus != nil {
+		t.Errorf("stored state is %v, %v", base, err)
+	}
+	heap := 0.0
+	for _, r := range sup.Pushed()[id].WorkerResources {
+		heap += r.GetMemOnHeap()
+	}
+	if heap != 4*128+2*200 {
+		t.Errorf("workers have %v MB of heap together", heap)
+	}
+	after, err := c.GetTopologyConf(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, want := parse(t, after), parse(t, before)
+	want["topology.max.spout.pending"] = int64(77)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("conf after the rebalance (-want +have):\n%s", diff)
+	}
+	site.StopNimbus()
+	site.StartNimbus(t, nil)
+	stored, err := site.Client(t).GetTopologyConf(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, parse(t, stored)); diff != "" {
+		t.Errorf("stored conf (-want +have):\n%s", diff)
+	}
+}
+
+func parse(t *testing.T, text string) config.Conf {
+	t.Helper()
+	conf, err := config.ParseJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+func TestRefusedRebalances(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
+	text := func(s string) *string { return &s }
+	for want, options := range map[string]*storm.RebalanceOptions{
+		"Invalid component zzz for topology wc, valid values are count,split,spout": {NumExecutors: map[string]int32{"zzz": 1}},
+		"Number of executors must be greater than 0":                                {NumExecutors: map[string]int32{"split": 0}},
+		"Field TOPOLOGY_MAX_SPOUT_PENDING must be":                                  {TopologyConfOverrides: text(`{"topology.max.spout.pending":-1}`)},
+		"The conf overrides for topology wc are not valid":                          {TopologyConfOverrides: text(`{`)},
+		"Key not found: nokey":                                                      {TopologyConfOverrides: text(`{"topology.blobstore.map":{"nokey":{}}}`)},
+		"com.evil.Strategy":                                                         {TopologyConfOverrides: text(`{"topology.scheduler.strategy":"com.evil.Strategy"}`)},
+		"must not be negative":                                                      {TopologyResourcesOverrides: map[string]map[string]float64{"split": {"cpu.pcore.percent": -1}}},
+		"TOPOLOGY_WORKER_MAX_HEAP_SIZE_MB":                                          {TopologyResourcesOverrides: map[string]map[string]float64{"split": {"onheap.memory.mb": 99999}}},
+	} {
+		err := c.Rebalance(t.Context(), "wc", options)
+		if e, ok := errors.AsType[*storm.InvalidTopologyException](err); !ok || !strings.Contains(e.Msg, want) {
+			t.Errorf("rebalance says %v, want an InvalidTopologyException with %q", err, want)
+		}
+		if s := status(t, c, "wc"); s != "ACTIVE" {
+			t.Fatalf("status is %s after a refused rebalance", s)
+		}
+	}
+}
+
+func TestRebalanceSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
+	if err := c.Deactivate(t.Context(), "wc"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Rebalance(t.Context(), "wc", &storm.RebalanceOptions{WaitSecs: number(1), NumWorkers: number(2)}); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, c, "wc"); s != "REBALANCING" {
+		t.Errorf("status is %s", s)
+	}
+	site.StopNimbus()
+	site.StartNimbus(t, nil)
+	c = site.Client(t)
+	nimbustest.Until(t, "the rebalance is done", func() bool { return status(t, c, "wc") == "INACTIVE" })
+}
+
+func TestLogLevelsCredentialsAndDebug(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	id := nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
+	info := "INFO"
+	level := func(a storm.LogLevelAction, secs int32) *storm.LogLevel {
+		return &storm.LogLevel{Action: a, TargetLogLevel: &info, ResetLogLevelTimeoutSecs: &secs}
+	}
+	set := func(name string, l *storm.LogLevel) error {
+		return c.SetLogConfig(t.Context(), id, &storm.LogConfig{NamedLoggerLevel: map[string]*storm.LogLevel{name: l}})
+	}
+	for _, name := range []string{"ROOT", "com.example"} {
+		if err := set(name, level(storm.LogLevelAction_UPDATE, 30)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	levels, err := c.GetLogConfig(t.Context(), id)
+	if err != nil || len(levels.NamedLoggerLevel) != 2 || levels.NamedLoggerLevel["ROOT"].Action != storm.LogLevelAction_UNCHANGED ||
+		levels.NamedLoggerLevel["com.example"].GetResetLogLevelTimeoutEpoch() == 0 {
+		t.Errorf("log levels are %v, %v", levels, err)
+	}
+	if err := set("ROOT", level(storm.LogLevelAction_REMOVE, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if levels, err = c.GetLogConfig(t.Context(), id); err != nil || len(levels.NamedLoggerLevel) != 1 {
+		t.Errorf("log levels are %v, %v", levels, err)
+	}
+	if err := set("", level(storm.LogLevelAction_UPDATE, 0)); err == nil {
+		t.Errorf("a logger without a name was taken")
+	}
+	for _, creds := range []map[string]string{{"a": "1", "b": "2"}, {"b": "3"}} {
+		if err := c.UploadNewCredentials(t.Context(), "wc", &storm.Credentials{Creds: creds}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	creds, err := site.State.Credentials(t.Context(), id)
+	if err != nil || cmp.Diff(map[string]string{"a": "1", "b": "3"}, creds.Creds) != "" {
+		t.Errorf("credentials are %v, %v", creds, err)
+	}
+	other := "somebody else"
+	err = c.UploadNewCredentials(t.Context(), "wc", &storm.Credentials{Creds: map[string]string{}, TopoOwner: &other})
+	if _, ok := errors.AsType[*storm.AuthorizationException](err); !ok {
+		t.Errorf("credentials of another owner: %v", err)
+	}
+	for range 2 {
+		if err := c.Debug(t.Context(), "wc", "", true, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base, err := site.State.Storm(t.Context(), id)
+	if err != nil || base.ComponentDebug[id].GetSamplingpct() != 20 || !base.ComponentDebug[id].GetEnable() {
+		t.Errorf("debug options are %v, %v", base.ComponentDebug, err)
+	}
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	sup := site.Supervisor(t, "sup-1", 6700, 6701)
+	id := nimbustest.Submit(t, c, "wc", config.Conf{config.TopologyWorkers: int64(2)}, nimbustest.WordCount(1, 2, 3))
+	nimbustest.Until(t, "it is assigned", func() bool { return sup.Executors(id) == 8 })
+	page, err := c.GetTopologyPageInfo(t.Context(), id, ":all-time", false)
+	if err != nil || page.GetNumExecutors() != 8 || page.GetNumTasks() != 8 || page.GetNumWorkers() != 2 || len(page.Workers) != 2 ||
+		len(page.IDToSpoutAggStats) != 1 || len(page.IDToBoltAggStats) != 2 {
+		t.Errorf("topology page is %v, %v", page, err)
+	}
+	component, err := c.GetComponentPageInfo(t.Context(), id, "count", ":all-time", false)
+	if err != nil || component.GetNumExecutors() != 3 || len(component.ExecStats) != 3 || component.ComponentType != storm.ComponentType_BOLT {
+		t.Errorf("component page is %v, %v", component, err)
+	}
+	for _, ask := range []struct{ id, host string }{{"sup-1", ""}, {"", nimbustest.Host}} {
+		supervisor, err := c.GetSupervisorPageInfo(t.Context(), ask.id, ask.host, true)
+		if err != nil || len(supervisor.SupervisorSummaries) != 1 || len(supervisor.WorkerSummaries) != 2 {
+			t.Errorf("supervisor page is %v, %v", supervisor, err)
+		}
+	}
+	info, err := c.GetTopologyInfo(t.Context(), id)
+	if err != nil || len(info.Executors) != 8 || info.Executors[0].Host != nimbustest.Host || info.GetSchedStatus() != "Fully Scheduled" {
+		t.Errorf("topology info is %v, %v", info, err)
+	}
+	system, err := c.GetTopology(t.Context(), id)
+	if err != nil || system.Bolts["__acker"] == nil || system.Bolts["__system"] == nil {
+		t.Errorf("topology is %v, %v", system, err)
+	}
+	user, err := c.GetUserTopology(t.Context(), id)
+	if err != nil || len(user.Bolts) != 2 {
+		t.Errorf("user topology is %v, %v", user, err)
+	}
+	owners, err := c.GetOwnerResourceSummaries(t.Context(), "")
+	if err != nil || len(owners) != 1 || owners[0].GetTotalExecutors() != 8 || owners[0].GetAssignedOnHeapMemory() != 8*128 {
+		t.Errorf("owners are %v, %v", owners, err)
+	}
+	cluster, err := c.GetClusterInfo(t.Context())
+	if err != nil || len(cluster.Supervisors) != 1 || cluster.Supervisors[0].NumUsedWorkers != 2 || len(cluster.Nimbuses) != 1 || !cluster.Nimbuses[0].IsLeader {
+		t.Errorf("cluster is %v, %v", cluster, err)
+	}
+	for name, call := range map[string]func() error{
+		"Info":     func() error { _, err := c.GetTopologyInfo(t.Context(), "nope"); return err },
+		"Page":     func() error { _, err := c.GetTopologyPageInfo(t.Context(), "nope", "600", false); return err },
+		"Conf":     func() error { _, err := c.GetTopologyConf(t.Context(), "nope"); return err },
+		"User":     func() error { _, err := c.GetUserTopology(t.Context(), "nope"); return err },
+		"Topology": func() error { _, err := c.GetTopology(t.Context(), "nope"); return err },
+		"Beat": func() error {
+			return c.SendSupervisorWorkerHeartbeat(t.Context(), &storm.SupervisorWorkerHeartbeat{StormID: "nope", Executors: []*storm.ExecutorInfo{}})
+		},
+	} {
+		err := call()
+		if e, ok := errors.AsType[*storm.NotAliveException](err); !ok || e.Msg != "nope" {
+			t.Errorf("%s of an unknown id says %v", name, err)
+		}
+	}
+}
