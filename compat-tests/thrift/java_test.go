@@ -22,13 +22,13 @@ const version = "2.8.3"
 
 // classPath is the worker class path of a Storm home: $GUST_STORM_HOME, or
 // build/storm-home/2.8.3 of this checkout. It ends the test when there is none.
-func classPath(t testing.TB) string {
-	t.Helper()
+func classPath(tb testing.TB) string {
+	tb.Helper()
 	home := os.Getenv("GUST_STORM_HOME")
 	if home == "" {
 		dir, err := os.Getwd()
 		if err != nil {
-			t.Fatalf("find a Storm home: %v", err)
+			tb.Fatalf("find a Storm home: %v", err)
 		}
 		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			home = filepath.Join(dir, "build", "storm-home", version)
@@ -39,7 +39,7 @@ func classPath(t testing.TB) string {
 	}
 	lib := filepath.Join(home, "lib-worker")
 	if _, err := os.Stat(lib); err != nil {
-		t.Fatalf("no Storm home of %s (make storm-home lays it out): %v", version, err)
+		tb.Fatalf("no Storm home of %s (make storm-home lays it out): %v", version, err)
 	}
 	return filepath.Join(lib, "*")
 }
@@ -47,22 +47,22 @@ func classPath(t testing.TB) string {
 // java compiles one program of java/ and makes the command that runs it. Its
 // log ends up in the test's when the test fails. It ends with its input, which the
 // caller closes.
-func java(t testing.TB, program string, args ...string) *exec.Cmd {
-	t.Helper()
-	jars, classes := classPath(t), t.TempDir()
-	javac := exec.CommandContext(t.Context(), "javac", "-nowarn", "-d", classes, "-cp", jars, filepath.Join("java", program+".java"))
+func java(tb testing.TB, program string, args ...string) *exec.Cmd {
+	tb.Helper()
+	jars, classes := classPath(tb), tb.TempDir()
+	javac := exec.CommandContext(tb.Context(), "javac", "-nowarn", "-d", classes, "-cp", jars, filepath.Join("java", program+".java"))
 	if out, err := javac.CombinedOutput(); err != nil {
-		t.Fatalf("compile %s: %v\n%s", program, err, out)
+		tb.Fatalf("compile %s: %v\n%s", program, err, out)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "java", append([]string{
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), "java", append([]string{
 		"-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes + string(filepath.ListSeparator) + jars, program,
 	}, args...)...)
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	t.Cleanup(func() {
-		if t.Failed() {
-			text := log.Bytes()
-			t.Logf("log of %s:\n%s", program, text[max(0, len(text)-8000):])
+	var output bytes.Buffer
+	cmd.Stderr = &output
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			text := output.Bytes()
+			tb.Logf("log of %s:\n%s", program, text[max(0, len(text)-8000):])
 		}
 	})
 	return cmd

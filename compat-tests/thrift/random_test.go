@@ -41,7 +41,7 @@ func (f *filler) fill(v reflect.Value, depth int) {
 	case reflect.Bool:
 		v.SetBool(f.IntN(2) == 0)
 	case reflect.Int64:
-		if s, ok := v.Interface().(fmt.Stringer); ok {
+		if s, ok := reflect.TypeAssert[fmt.Stringer](v); ok {
 			v.SetInt(f.constant(s))
 			return
 		}

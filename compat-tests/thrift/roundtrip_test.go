@@ -18,7 +18,6 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/gust-stream/gust/thrift/rpc"
 )
 

@@ -6,7 +6,6 @@ package thrift
 
 import (
 	"github.com/apache/thrift/lib/go/thrift"
-
 	"github.com/gust-stream/gust/thrift/storm"
 )
 

@@ -176,8 +176,7 @@ func (s *Server) settle(ctx context.Context, c *conn, m *message, h header, err 
 		return true
 	}
 	s.log.Error("call failed", fields...)
-	var app thrift.TApplicationException
-	if errors.As(err, &app) {
+	if app, ok := errors.AsType[thrift.TApplicationException](err); ok {
 		m.except(h, app.TypeId(), app.Error())
 		return true
 	}

@@ -130,11 +130,11 @@ func TestClientCloseEndsTheCall(t *testing.T) {
 }
 
 // scripted accepts one connection, reads one frame, and answers with bytes.
-func scripted(t testing.TB, answer []byte) string {
-	t.Helper()
+func scripted(tb testing.TB, answer []byte) string {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -143,13 +143,13 @@ func scripted(t testing.TB, answer []byte) string {
 		if err != nil {
 			return
 		}
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		r := &frameReader{r: c, limit: DefaultMaxFrame, pool: newBufferPool(DefaultMaxFrame)}
 		if _, err := r.read(context.Background(), time.Now().Add(patience)); err == nil {
 			_, _ = c.Write(answer)
 		}
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = l.Close()
 		<-done
 	})
@@ -158,7 +158,7 @@ func scripted(t testing.TB, answer []byte) string {
 
 func TestClientRefusesWrongAnswers(t *testing.T) {
 	t.Parallel()
-	result := &storm.NimbusGetTopologyConfResult{Success: thrift.StringPtr("x")}
+	result := &storm.NimbusGetTopologyConfResult{Success: new("x")}
 	method := "getTopologyConf"
 	for name, test := range map[string]struct {
 		answer []byte

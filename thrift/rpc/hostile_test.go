@@ -22,12 +22,12 @@ import (
 )
 
 // closedBy waits until the server has closed the connection; what it sends before does not count.
-func closedBy(t testing.TB, c net.Conn) {
-	t.Helper()
+func closedBy(tb testing.TB, c net.Conn) {
+	tb.Helper()
 	_, err := io.Copy(io.Discard, c)
 	var timeout net.Error
 	if err != nil && isTimeout(err, &timeout) {
-		t.Errorf("connection is still open: %v", err)
+		tb.Errorf("connection is still open: %v", err)
 	}
 }
 
@@ -38,11 +38,11 @@ func isTimeout(err error, into *net.Error) bool {
 }
 
 // alive checks that the server still serves others.
-func alive(t testing.TB, addr string) {
-	t.Helper()
-	_, nimbus := dialTest(t, addr, ClientConfig{CallTimeout: patience})
-	if got, err := nimbus.GetTopologyConf(t.Context(), "alive"); err != nil || got != "alive" {
-		t.Fatalf("server does not serve any more: %q, %v", got, err)
+func alive(tb testing.TB, addr string) {
+	tb.Helper()
+	_, nimbus := dialTest(tb, addr, ClientConfig{CallTimeout: patience})
+	if got, err := nimbus.GetTopologyConf(tb.Context(), "alive"); err != nil || got != "alive" {
+		tb.Fatalf("server does not serve any more: %q, %v", got, err)
 	}
 }
 

@@ -116,13 +116,16 @@ func memory0() int64 {
 }
 
 // openFiles counts this process's descriptors.
-func openFiles(t testing.TB) int {
-	t.Helper()
+func openFiles(tb testing.TB) int {
+	tb.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return len(entries)
 }
 
-func nopLog(t testing.TB) *zap.Logger { return zaptest.NewLogger(t) }
+func nopLog(tb testing.TB) *zap.Logger {
+	tb.Helper()
+	return zaptest.NewLogger(tb)
+}

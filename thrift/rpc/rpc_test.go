@@ -60,21 +60,21 @@ type running struct {
 }
 
 // start runs a server until the test ends, and checks that it ends without an error.
-func start(t testing.TB, cfg Config, nimbus storm.Nimbus) *running {
-	t.Helper()
-	r := startProcessor(t, cfg, storm.NewNimbusProcessor(nimbus))
-	t.Cleanup(func() {
+func start(tb testing.TB, cfg Config, nimbus storm.Nimbus) *running {
+	tb.Helper()
+	r := startProcessor(tb, cfg, storm.NewNimbusProcessor(nimbus))
+	tb.Cleanup(func() {
 		r.stop()
-		if err := within(t, r.done); err != nil {
-			t.Errorf("server ended with %v", err)
+		if err := within(tb, r.done); err != nil {
+			tb.Errorf("server ended with %v", err)
 		}
 	})
 	return r
 }
 
 // startProcessor runs a server; the caller stops it.
-func startProcessor(t testing.TB, cfg Config, p thrift.TProcessor) *running {
-	t.Helper()
+func startProcessor(tb testing.TB, cfg Config, p thrift.TProcessor) *running {
+	tb.Helper()
 	core, logs := observer.New(zap.InfoLevel)
 	if cfg.Addr == "" {
 		cfg.Addr = "127.0.0.1:0"
@@ -82,9 +82,9 @@ func startProcessor(t testing.TB, cfg Config, p thrift.TProcessor) *running {
 	s := New(cfg, p, zap.New(core))
 	addr, err := s.Listen()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	r := &running{Server: s, addr: addr.String(), logs: logs, stop: cancel, done: make(chan error, 1)}
 	go func() {
 		err := s.Run(ctx)
@@ -95,57 +95,57 @@ func startProcessor(t testing.TB, cfg Config, p thrift.TProcessor) *running {
 }
 
 // within returns what ch yields, and fails the test when it takes too long.
-func within[T any](t testing.TB, ch <-chan T) T {
-	t.Helper()
+func within[T any](tb testing.TB, ch <-chan T) T {
+	tb.Helper()
 	select {
 	case v := <-ch:
 		return v
 	case <-time.After(patience):
 		buf := make([]byte, 1<<20)
-		t.Fatalf("nothing came within %s\n%s", patience, buf[:runtime.Stack(buf, true)])
+		tb.Fatalf("nothing came within %s\n%s", patience, buf[:runtime.Stack(buf, true)])
 	}
 	panic("unreachable")
 }
 
 // eventually waits until ok is true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %s", what, patience)
+			tb.Fatalf("%s: not within %s", what, patience)
 		}
 		<-tick.C
 	}
 }
 
 // dialTest connects a client for the length of the test.
-func dialTest(t testing.TB, addr string, cfg ClientConfig) (*Client, *storm.NimbusClient) {
-	t.Helper()
-	c, err := Dial(t.Context(), addr, cfg)
+func dialTest(tb testing.TB, addr string, cfg ClientConfig) (*Client, *storm.NimbusClient) {
+	tb.Helper()
+	c, err := Dial(tb.Context(), addr, cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := c.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return c, storm.NewNimbusClient(c)
 }
 
 // plain connects without any protocol for the length of the test.
-func plain(t testing.TB, addr string) net.Conn {
-	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
+func plain(tb testing.TB, addr string) net.Conn {
+	tb.Helper()
+	c, err := (&net.Dialer{}).DialContext(tb.Context(), "tcp", addr)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	tb.Cleanup(func() { _ = c.Close() })
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
@@ -156,11 +156,11 @@ func framed(b []byte) []byte {
 }
 
 // request is a framed call.
-func request(t testing.TB, method string, kind thrift.TMessageType, seq int32, args thrift.TStruct) []byte {
-	t.Helper()
-	b, err := Encode(t.Context(), args)
+func request(tb testing.TB, method string, kind thrift.TMessageType, seq int32, args thrift.TStruct) []byte {
+	tb.Helper()
+	b, err := Encode(tb.Context(), args)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return framed(append(appendHeader(nil, kind, method, seq), b...))
 }

@@ -51,12 +51,12 @@ type Server struct {
 // New makes a server for a generated processor. It opens nothing; a setting
 // that cannot work is reported by Listen and Run. The processor's map of
 // methods is read here and must not change later.
-func New(cfg Config, processor thrift.TProcessor, log *zap.Logger) *Server {
+func New(cfg Config, processor thrift.TProcessor, logger *zap.Logger) *Server {
 	cfg = cfg.withDefaults()
-	log = log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+	logger = logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(core, time.Second, sameLogs, 0)
 	}))
-	s := &Server{cfg: cfg, fault: cfg.check(), methods: processor.ProcessorMap(), log: log}
+	s := &Server{cfg: cfg, fault: cfg.check(), methods: processor.ProcessorMap(), log: logger}
 	if s.fault != nil {
 		return s // good for nothing but telling why
 	}

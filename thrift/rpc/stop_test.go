@@ -27,12 +27,12 @@ func blocking(until func(ctx context.Context)) (nimbus *stub, entered chan struc
 }
 
 // callIn makes a call and hands out how it ended.
-func callIn(t testing.TB, addr string) chan error {
-	t.Helper()
-	_, nimbus := dialTest(t, addr, ClientConfig{})
+func callIn(tb testing.TB, addr string) chan error {
+	tb.Helper()
+	_, nimbus := dialTest(tb, addr, ClientConfig{})
 	ended := make(chan error, 1)
 	go func() {
-		_, err := nimbus.GetTopologyConf(t.Context(), "x")
+		_, err := nimbus.GetTopologyConf(tb.Context(), "x")
 		ended <- err
 	}()
 	return ended

@@ -129,7 +129,7 @@ func protocolConfig(limit int) *thrift.TConfiguration {
 	return &thrift.TConfiguration{
 		MaxMessageSize:     int32(limit), //nolint:gosec // checked in Config
 		MaxFrameSize:       int32(limit), //nolint:gosec // checked in Config
-		TBinaryStrictRead:  thrift.BoolPtr(false),
-		TBinaryStrictWrite: thrift.BoolPtr(true),
+		TBinaryStrictRead:  new(false),
+		TBinaryStrictWrite: new(true),
 	}
 }

@@ -29,19 +29,19 @@ import (
 )
 
 // exchange sends bytes and reads one frame.
-func exchange(t testing.TB, c net.Conn, b []byte) []byte {
-	t.Helper()
+func exchange(tb testing.TB, c net.Conn, b []byte) []byte {
+	tb.Helper()
 	if _, err := c.Write(b); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return receive(t, &frameReader{r: c, limit: DefaultMaxFrame, pool: newBufferPool(DefaultMaxFrame)})
+	return receive(tb, &frameReader{r: c, limit: DefaultMaxFrame, pool: newBufferPool(DefaultMaxFrame)})
 }
 
-func receive(t testing.TB, r *frameReader) []byte {
-	t.Helper()
-	fr, err := r.read(t.Context(), time.Now().Add(patience))
+func receive(tb testing.TB, r *frameReader) []byte {
+	tb.Helper()
+	fr, err := r.read(tb.Context(), time.Now().Add(patience))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer fr.release()
 	return bytes.Clone(fr.data)
@@ -107,7 +107,7 @@ func TestUnversionedMessageGetsVersionedAnswer(t *testing.T) {
 	msg := append(binary.BigEndian.AppendUint32(nil, 15), "getTopologyConf"...)
 	msg = append(msg, byte(thrift.CALL), 0, 0, 0, 9)
 	got := exchange(t, plain(t, s.addr), framed(append(msg, args...)))
-	want := request(t, "getTopologyConf", thrift.REPLY, 9, &storm.NimbusGetTopologyConfResult{Success: thrift.StringPtr("old")})
+	want := request(t, "getTopologyConf", thrift.REPLY, 9, &storm.NimbusGetTopologyConfResult{Success: new("old")})
 	if diff := cmp.Diff(want[prefixLen:], got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -179,11 +179,11 @@ func TestOnewayCallsGetNoAnswer(t *testing.T) {
 }
 
 // certificate makes a certificate for a name, signed by parent or by itself.
-func certificate(t testing.TB, name string, parent *tls.Certificate) tls.Certificate {
-	t.Helper()
+func certificate(tb testing.TB, name string, parent *tls.Certificate) tls.Certificate {
+	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
@@ -200,11 +200,11 @@ func certificate(t testing.TB, name string, parent *tls.Certificate) tls.Certifi
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, signer, &key.PublicKey, signKey)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	leaf, err := x509.ParseCertificate(der)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
@@ -221,7 +221,7 @@ func TestTLS(t *testing.T) {
 		}
 		return Peer(ctx).TLS.VerifiedChains[0][0].Subject.CommonName + id, nil
 	}
-	encoded, err := Encode(t.Context(), &storm.NimbusGetNimbusConfResult{Success: thrift.StringPtr("encoded")})
+	encoded, err := Encode(t.Context(), &storm.NimbusGetNimbusConfResult{Success: new("encoded")})
 	if err != nil {
 		t.Fatal(err)
 	}
