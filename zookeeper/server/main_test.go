@@ -6,6 +6,12 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +23,83 @@ import (
 // wait is far beyond what anything here takes.
 const wait = 60 * time.Second
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// childEnv makes this test binary a server, so that it can be killed: "address directory".
+const childEnv = "GUST_ZOOKEEPER_CHILD"
+
+func TestMain(m *testing.M) {
+	if child := os.Getenv(childEnv); child != "" {
+		addr, dir, _ := strings.Cut(child, " ")
+		s, err := New(Config{Addr: addr, Dir: dir, HandshakeTimeout: wait}, zap.NewNop())
+		if err == nil {
+			err = s.Run(context.Background())
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// process is a server in a process of its own.
+type process struct {
+	addr, dir string
+	cmd       *exec.Cmd
+}
+
+// spawn starts one on a free port and waits until it takes connections.
+func spawn(t *testing.T, addr, dir string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if addr == "" {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr = l.Addr().String()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &process{addr: addr, dir: dir, cmd: exec.Command(self)}
+	p.cmd.Env = append(os.Environ(), childEnv+"="+addr+" "+dir)
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	eventually(t, "the server listens", func() bool {
+		nc, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = nc.Close()
+		}
+		return err == nil
+	})
+	return p
+}
+
+// kill ends it as kill -9 does.
+func (p *process) kill() {
+	if p.cmd.ProcessState == nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+}
+
+// memory is its resident memory in bytes.
+func (p *process) memory(t *testing.T) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
 
 // running is a server under test.
 type running struct {

@@ -87,7 +87,8 @@ func (s *store) close() error {
 		errs = append(errs, s.mark.Sync(), s.mark.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.Close()) // gives the lock up
+		// Closing alone would leave the lock with any child that is just being forked.
+		errs = append(errs, syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN), s.lock.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -210,7 +211,7 @@ func (s *store) recover() (recovered, error) {
 		return recovered{}, fmt.Errorf("read mark: %w", err)
 	}
 	m, _ := readMark(b)
-	if n := len(f.logs); m.base > r.tree.Zxid()+1 && (n == 0 || f.logs[n-1] < m.base) {
+	if m.zxid > r.tree.Zxid() && !slices.Contains(f.logs, m.base) {
 		return recovered{}, &CorruptError{File: filepath.Join(s.dir, logName(m.base)), Reason: "it is missing"}
 	}
 	w := &logWriter{dir: s.dir, open: s.opener, mark: s.mark}
