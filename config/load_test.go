@@ -239,8 +239,8 @@ func TestStormOptionsRoundTrip(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	relative := Conf{StormLocalDir: "data", BlobstoreDir: "blobs", StormLogDir: "/var/log/storm", StormWorkersArtifactsDir: "art", GustStateDir: "st"}
-	absolute := Conf{StormLocalDir: "/d/", BlobstoreDir: "/b", StormWorkersArtifactsDir: "/art", GustStateDir: "/st"}
+	relative := Conf{StormLocalDir: "data", BlobstoreDir: "blobs", StormLogDir: "/var/log/storm", StormWorkersArtifactsDir: "art"}
+	absolute := Conf{StormLocalDir: "/d/", BlobstoreDir: "/b", StormWorkersArtifactsDir: "/art"}
 	for _, c := range []struct {
 		name string
 		f    func(Conf, string) string
@@ -254,7 +254,6 @@ func TestPaths(t *testing.T) {
 		{"SupervisorDir", SupervisorDir, [3]string{"/h/storm-local/supervisor", "/h/data/supervisor", "/d/supervisor"}},
 		{"WorkersDir", WorkersDir, [3]string{"/h/storm-local/workers", "/h/data/workers", "/d/workers"}},
 		{"WorkerUsersDir", WorkerUsersDir, [3]string{"/h/storm-local/workers-users", "/h/data/workers-users", "/d/workers-users"}},
-		{"StateDir", StateDir, [3]string{"/h/storm-local/state", "/h/st", "/st"}},
 	} {
 		have := [3]string{c.f(Conf{}, "/h"), c.f(relative, "/h"), c.f(absolute, "/h")}
 		if d := cmp.Diff(c.want, have); d != "" {

@@ -55,14 +55,6 @@ func WorkerUsersDir(conf Conf, stormHome string) string {
 	return filepath.Join(LocalDir(conf, stormHome), "workers-users")
 }
 
-// StateDir is the folder of the state shards: gust.state.dir, relative to the Storm home, else state in the local dir.
-func StateDir(conf Conf, stormHome string) string {
-	if dir := conf.String(GustStateDir, ""); dir != "" {
-		return within(stormHome, dir)
-	}
-	return filepath.Join(LocalDir(conf, stormHome), "state")
-}
-
 func within(base, dir string) string {
 	if filepath.IsAbs(dir) {
 		return filepath.Clean(dir)

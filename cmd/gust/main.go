@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/apache/thrift/lib/go/thrift"
 	"github.com/spf13/cobra"
 )
 
@@ -24,6 +25,7 @@ func main() { os.Exit(execute(os.Args)) }
 // execute runs a command line and returns the exit status: 0 done, 1 it went wrong, 2 wrong usage; "storm jar" returns
 // the status of the topology's main class.
 func execute(args []string) int {
+	thrift.ServerConnectivityCheckInterval = 0 // rpc.Server has its own watch on dead peers; this one costs a ticker a call
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() { // after the first signal a second one ends the process at once
