@@ -76,15 +76,15 @@ func compareRecorded(t *testing.T, conf, class, text string, have error) {
 func TestValidateJoinsAllFaults(t *testing.T) {
 	t.Parallel()
 	err := Validate(Conf{
-		SupervisorSlotsPorts: int64(1), NimbusThriftPort: "x", GustWorkerTwinEnabled: "yes", GustDevSlots: int64(0),
+		SupervisorSlotsPorts: int64(1), NimbusThriftPort: "x", GustWorkerTwinEnabled: "yes", GustSupervisorLogMaxFiles: int64(0),
 		TopologySchedulerStrategy: int64(1),
 	})
 	want := strings.Join([]string{
 		"Field SUPERVISOR_SLOTS_PORTS must be of type interface java.lang.Iterable. Object: 1 actual type: class java.lang.Integer",
 		"Field VALIDATE_TOPOLOGY_SCHEDULER_STRATEGY must be of type class java.lang.String. Object: 1 actual type: class java.lang.Integer",
 		"Field NIMBUS_THRIFT_PORT must be an Integer within type range.",
-		"Field GUST_DEV_SLOTS must be a Positive Number",
 		"Field GUST_WORKER_TWIN_ENABLED must be of type class java.lang.Boolean. Object: yes actual type: class java.lang.String",
+		"Field GUST_SUPERVISOR_LOG_MAX_FILES must be a Positive Number",
 	}, "\n")
 	if err == nil {
 		t.Fatal("no fault found")

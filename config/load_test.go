@@ -179,14 +179,14 @@ func TestLoadWarnings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, src, err := Load(Options{StormHome: dir, Overrides: Conf{
-		"nimbus.thrift.prot": int64(1), "gust.stat.dir": "x", "supervisor.frobnicate": true, "my.own.key": 1.0, "nimbus": "x",
+		"nimbus.thrift.prot": int64(1), "gust.worker.twin.enable": "x", "supervisor.frobnicate": true, "my.own.key": 1.0, "nimbus": "x",
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		dir + " holds no storm-client JAR; built-in defaults of Storm " + TableVersion + " are used",
-		"unknown key gust.stat.dir: did you mean gust.state.dir?",
+		"unknown key gust.worker.twin.enable: did you mean gust.worker.twin.enabled?",
 		"unknown key nimbus.thrift.prot: did you mean nimbus.thrift.port?",
 		"unknown key supervisor.frobnicate",
 	}
