@@ -54,8 +54,12 @@ func (g *Gust) Kill(Part) error { return g.base.Kill(Nimbus) }
 
 // Restart brings the process up again, over the same folders.
 func (g *Gust) Restart(ctx context.Context, _ Part) error {
-	argv := []string{g.binary, "dev", "--dir", g.settings.Dir, "--config", filepath.Join(g.settings.Conf(), "storm.yaml")}
-	env := []string{"STORM_HOME=" + g.home, "STORM_CONF_DIR=" + g.settings.Conf(), "STORM_LOG_DIR=" + g.settings.Logs()}
+	// It writes a storm.yaml of its own, so it gets a folder of its own.
+	argv := []string{
+		g.binary, "dev", "--dir", filepath.Join(g.settings.Dir, "dev"),
+		"--config", filepath.Join(g.settings.Conf(), "storm.yaml"),
+	}
+	env := []string{"STORM_HOME=" + g.home}
 	p, err := launch("gust", g.settings.Dir, env, argv)
 	if err != nil {
 		return err

@@ -73,6 +73,7 @@ func (s Settings) write() error {
 	lines := append([]string{
 		`storm.local.hostname: "localhost"`,
 		`storm.local.dir: "` + s.Local() + `"`,
+		`storm.log.dir: "` + s.Logs() + `"`,
 		`nimbus.seeds: ["localhost"]`,
 		fmt.Sprintf("nimbus.thrift.port: %d", s.Nimbus),
 		`storm.zookeeper.servers: ["localhost"]`,
