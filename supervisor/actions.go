@@ -7,6 +7,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -16,6 +17,9 @@ import (
 	"github.com/gust-stream/gust/supervisor/slot"
 	"github.com/gust-stream/gust/thrift/storm"
 )
+
+// checkTimeout bounds the wait for a Nimbus that does not answer, while a port stands still.
+const checkTimeout = 3 * time.Second
 
 func (p *port) carryOut(a slot.Action) {
 	switch a := a.(type) {
@@ -86,7 +90,8 @@ func (p *port) changed(c *localizer.Change) {
 }
 
 // updateBlobs agrees to all changes that were offered, waits until they are made, and looks at the files anew, since
-// the conf may be another one.
+// the conf may be another one. With no change offered it has Nimbus asked first; a change found so is offered before
+// the answer to this attempt, and the machine orders another.
 func (p *port) updateBlobs(attempt int, a *storm.LocalAssignment) {
 	f := p.files[a.TopologyID]
 	if f == nil {
@@ -98,6 +103,11 @@ func (p *port) updateBlobs(attempt int, a *storm.LocalAssignment) {
 	f.attempt, f.cancel = attempt, cancel
 	p.inTurn(a.TopologyID, func(context.Context) {
 		defer cancel()
+		if len(changes) == 0 {
+			checking, cancel := context.WithTimeout(ctx, checkTimeout)
+			p.blobs.Check(checking)
+			cancel()
+		}
 		for _, c := range changes {
 			c.Agree()
 		}

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -44,8 +45,8 @@ func (s *Supervisor) tellBeatsOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	beats := &storm.SupervisorWorkerHeartbeats{SupervisorID: s.id, WorkerHeartbeats: s.board.heartbeats()}
-	return s.nimbus.call(ctx, func(ctx context.Context, calls *storm.NimbusClient) error {
-		return calls.SendSupervisorWorkerHeartbeats(ctx, beats)
+	return s.nimbus.call(ctx, func(ctx context.Context, c *leader.Nimbus) error {
+		return c.SendSupervisorWorkerHeartbeats(ctx, beats)
 	})
 }
 

@@ -11,14 +11,15 @@ import (
 	"io"
 
 	"github.com/gust-stream/gust/supervisor/localizer"
+	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
 // BlobVersion implements localizer.Nimbus.
 func (n *nimbus) BlobVersion(ctx context.Context, key string) (int64, error) {
 	var version int64
-	err := n.call(ctx, func(ctx context.Context, calls *storm.NimbusClient) error {
-		meta, err := calls.GetBlobMeta(ctx, key)
+	err := n.call(ctx, func(ctx context.Context, c *leader.Nimbus) error {
+		meta, err := c.GetBlobMeta(ctx, key)
 		if err == nil {
 			version = meta.Version
 		}
@@ -33,12 +34,11 @@ func (n *nimbus) BlobVersion(ctx context.Context, key string) (int64, error) {
 // Download implements localizer.Nimbus. The download has a connection of its own until its body is closed.
 func (n *nimbus) Download(ctx context.Context, key string) (*localizer.Blob, error) {
 	for {
-		c, err := n.take(ctx)
+		c, reused, err := n.take(ctx)
 		if err != nil {
 			return nil, blobError("download", key, err)
 		}
-		reused := c.reused
-		begun, err := c.calls.BeginBlobDownload(ctx, key)
+		begun, err := c.BeginBlobDownload(ctx, key)
 		if err == nil {
 			body := &blobBody{ctx: ctx, nimbus: n, conn: c, session: begun.Session}
 			return &localizer.Blob{Version: begun.Version, Size: begun.GetDataSize(), Body: body}, nil
@@ -62,7 +62,7 @@ func blobError(what, key string, err error) error {
 type blobBody struct {
 	ctx     context.Context //nolint:containedctx // an io.Reader has no other way to be cancelled
 	nimbus  *nimbus
-	conn    *nimbusConn
+	conn    *leader.Nimbus
 	session string
 	chunk   []byte
 	err     error // io.EOF after the last chunk
@@ -76,7 +76,7 @@ func (b *blobBody) Read(p []byte) (int, error) {
 		if b.conn == nil {
 			return 0, errors.New("read of a closed download")
 		}
-		b.chunk, b.err = b.conn.calls.DownloadBlobChunk(b.ctx, b.session)
+		b.chunk, b.err = b.conn.DownloadBlobChunk(b.ctx, b.session)
 		if b.err == nil && len(b.chunk) == 0 {
 			b.err = io.EOF
 		}

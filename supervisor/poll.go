@@ -12,6 +12,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -41,8 +42,8 @@ func (s *Supervisor) pollOnce(ctx context.Context) error {
 	for {
 		before := s.countPushes()
 		var answer *storm.SupervisorAssignments
-		err := s.nimbus.call(ctx, func(ctx context.Context, calls *storm.NimbusClient) (err error) {
-			answer, err = calls.GetSupervisorAssignments(ctx, s.id)
+		err := s.nimbus.call(ctx, func(ctx context.Context, c *leader.Nimbus) (err error) {
+			answer, err = c.GetSupervisorAssignments(ctx, s.id)
 			return err
 		})
 		var none thrift.TApplicationException

@@ -172,8 +172,10 @@ func (p *port) tick() {
 			continue
 		}
 		w.version = beat.Version
-		p.board.setBeat(p.number, &beat.LSWorkerHeartbeat)
 		p.step(slot.Heartbeat{Seq: w.seq})
+		if p.alive[w.seq] == w {
+			p.board.setBeat(p.number, &beat.LSWorkerHeartbeat)
+		}
 	}
 }
 

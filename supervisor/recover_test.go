@@ -7,6 +7,7 @@ package supervisor
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -152,6 +153,30 @@ func TestChangedBlobRestartsTheWorker(t *testing.T) {
 	site.ok(err)
 	if got := string(version); got != "2" && got != "2\n" {
 		t.Errorf("stormconf.ser on disk is version %q, not 2", got)
+	}
+}
+
+// A rebalance writes a new conf and moves executors; that is one restart, not two.
+func TestChangedExecutorsAndConfAreOneRestart(t *testing.T) {
+	t.Parallel()
+	site := newSite(t, 1, nil) // the next check for new blobs is 30 s away
+	sup, _ := site.start(patient)
+	site.Nimbus.submit(topology, nil)
+	site.assign(sup.ID(), topology, site.plan.Ports[0])
+	site.push(sup)
+	_, pid := site.oneWorker(true)
+	site.Nimbus.submit(topology, map[string]any{"topology.name": "wc"})
+	site.assign(sup.ID(), topology, site.plan.Ports[0], site.plan.Ports[0])
+	site.push(sup)
+	_, second := site.oneWorker(true, pid)
+	version, err := os.ReadFile(filepath.Join(site.layout().Topology(topology), localstate.TopologyConf+localstate.VersionSuffix))
+	site.ok(err)
+	if got := strings.TrimSpace(string(version)); got != "2" {
+		t.Errorf("the new worker was launched with version %s of the conf", got)
+	}
+	sup.blobs.Check(t.Context())
+	if _, same := site.oneWorker(true); same != second {
+		t.Error("the worker was restarted once more")
 	}
 }
 

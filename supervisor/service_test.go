@@ -89,6 +89,7 @@ func TestProfileRequests(t *testing.T) {
 	site.assign(sup.ID(), topology, site.plan.Ports[0])
 	site.push(sup)
 	_, pid := site.oneWorker(true)
+	site.until("the supervisor has seen a heartbeat", func() bool { return len(site.Nimbus.lastBeats()) == 1 })
 	ask := func(host string, port int, action storm.ProfileAction, at int64) {
 		site.ok(site.State.SetProfileRequest(t.Context(), topology, &storm.ProfileRequest{
 			NodeInfo: &storm.NodeInfo{Node: host, Port: []int64{int64(port)}}, Action: action, TimeStamp: &at,

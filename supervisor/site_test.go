@@ -360,6 +360,7 @@ type fakeNimbus struct {
 	beats       []*storm.SupervisorWorkerHeartbeats
 	peers       map[string]bool // addresses that heartbeats came from
 	polls       int
+	leader      *net.TCPAddr // who leads; nil: this one
 }
 
 func newFakeNimbus() *fakeNimbus {
@@ -447,7 +448,13 @@ func (n *fakeNimbus) pollCount() int {
 }
 
 func (n *fakeNimbus) GetLeader(context.Context) (*storm.NimbusSummary, error) {
-	return &storm.NimbusSummary{Host: n.addr.IP.String(), Port: int32(n.addr.Port), IsLeader: true}, nil
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at := n.addr
+	if n.leader != nil {
+		at = n.leader
+	}
+	return &storm.NimbusSummary{Host: at.IP.String(), Port: int32(at.Port), IsLeader: true}, nil
 }
 
 func (n *fakeNimbus) GetSupervisorAssignments(context.Context, string) (*storm.SupervisorAssignments, error) {

@@ -27,7 +27,8 @@ type Retain struct{ Assignment *storm.LocalAssignment }
 // Release orders the reference on a topology's files given back. No answer.
 type Release struct{ TopologyID string }
 
-// UpdateBlobs orders the exchange of changed files, once no other slot runs on the old ones. Answer as for Localize.
+// UpdateBlobs orders that Nimbus is asked for newer files, and those in use exchanged for them once no other slot runs on
+// the old ones. Answer as for Localize.
 type UpdateBlobs struct {
 	Attempt    int
 	Assignment *storm.LocalAssignment

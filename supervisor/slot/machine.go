@@ -37,7 +37,7 @@ type holding struct {
 	retryAt time.Duration
 	limits  Limits
 
-	stale    bool // there are newer files
+	stale    bool // there are newer files, or may be
 	updating int  // attempt of the UpdateBlobs under way, or 0
 	giveUp   time.Duration
 }
@@ -182,6 +182,11 @@ func (m *Machine) assigned(a *storm.LocalAssignment) {
 		m.streak, m.launchAt = 0, 0
 	}
 	m.want = a
+	// A rebalance writes a new conf before it moves executors. Looked for now, it does not cost a second restart when it is
+	// found later.
+	if a != nil && m.cur != nil && a.TopologyID == m.cur.TopologyID && !Equivalent(a, m.cur) {
+		m.held[a.TopologyID].stale = true
+	}
 }
 
 func (m *Machine) adopted(ev Adopted) {
