@@ -53,8 +53,8 @@ const (
 	XidSetWatches   int32 = -8
 )
 
-// Code is ZooKeeper's error number of an answer; zero is success. It is an error,
-// so that callers can return it, but the zero Code must not be returned as one.
+// Code is ZooKeeper's error number of an answer; zero is success. It is a value that
+// goes to the client, not a Go error: nothing has failed here when a znode is absent.
 type Code int32
 
 // Error numbers that this server gives.
@@ -80,8 +80,8 @@ const (
 	ThrottledOp             Code = -127
 )
 
-// Error names the code for people.
-func (c Code) Error() string {
+// String names the code for people.
+func (c Code) String() string {
 	if name := c.name(); name != "" {
 		return name
 	}

@@ -40,7 +40,7 @@ func TestWritesComeBack(t *testing.T) {
 		if diff := cmp.Diff(w, got); diff != "" {
 			t.Fatal(diff)
 		}
-		for cut := range len(b) { // every shorter frame is an error, none is a panic
+		for cut := range b { // every shorter frame is an error, none is a panic
 			d := NewDecoder(b[:cut])
 			d.Write(w.Op)
 			if d.Err() == nil {

@@ -90,8 +90,9 @@ func IsWrite(op Op) bool {
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpSetACL, OpCheck:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // Write reads the body of a request for which IsWrite holds.

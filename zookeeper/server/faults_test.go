@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/gust-stream/gust/zookeeper/jute"
 )
 
 // faultyDisk makes log files that fail when told to.
@@ -282,7 +280,7 @@ func TestClockSetBack(t *testing.T) {
 	raw := dialRaw(t, s.addr)
 	raw.hello(30000)
 	offset.Store(int64(-5 * time.Hour))
-	raw.create("/e", jute.FlagEphemeral)
+	raw.create("/e")
 	offset.Store(int64(5 * time.Hour)) // and ahead
 	watcher, _ := connect(t, s.addr, 30*time.Second)
 	if ok, _, err := watcher.Exists("/e"); err != nil || !ok {

@@ -32,13 +32,12 @@ const (
 	maxFramePayload = 256 << 20
 )
 
-func appendFileHeader(b []byte, magic string, zxid int64) []byte {
-	start := len(b)
-	b = append(b, magic...)
+func newFileHeader(magic string, zxid int64) []byte {
+	b := append(make([]byte, 0, fileHeader), magic...)
 	b = binary.BigEndian.AppendUint32(b, formatVersion)
 	b = binary.BigEndian.AppendUint32(b, 0)
 	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
-	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(b[start:]))
+	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(b))
 }
 
 // checkFileHeader gives the zxid in a file's first bytes. The version is looked at

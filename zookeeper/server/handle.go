@@ -7,6 +7,7 @@ package server
 import (
 	"crypto/sha1" //nolint:gosec // ZooKeeper's digest scheme is defined with SHA-1
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -324,12 +325,9 @@ func (q *query) auth() jute.Code {
 }
 
 func (q *query) addAuth(id jute.ID) {
-	for _, have := range q.cl.Auth {
-		if have == id {
-			return
-		}
+	if !slices.Contains(q.cl.Auth, id) {
+		q.cl.Auth = append(q.cl.Auth, id)
 	}
-	q.cl.Auth = append(q.cl.Auth, id)
 }
 
 // digest turns user:password into user:hash.

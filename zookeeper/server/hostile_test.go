@@ -17,11 +17,11 @@ import (
 )
 
 // stillServes makes a session and a change.
-func stillServes(t *testing.T, s *running, path string) {
+func stillServes(t *testing.T, s *running) {
 	t.Helper()
 	r := dialRaw(t, s.addr)
 	r.hello(20000)
-	r.create(path, jute.FlagEphemeral)
+	r.create("/x")
 }
 
 func TestRandomBytes(t *testing.T) {
@@ -43,7 +43,7 @@ func TestRandomBytes(t *testing.T) {
 		_, _ = r.nc.Write(b) // the server may be quicker and close
 		_ = r.nc.Close()
 	}
-	stillServes(t, s, "/x")
+	stillServes(t, s)
 }
 
 // TestBadLengths closes connections that announce what they may not, at once and
@@ -72,7 +72,7 @@ func TestBadLengths(t *testing.T) {
 	if r.receive() != nil {
 		t.Error("a stranger may send long frames")
 	}
-	stillServes(t, s, "/x")
+	stillServes(t, s)
 }
 
 // TestHalfFrames leaves every request unfinished. Announced length costs nothing.
@@ -87,7 +87,7 @@ func TestHalfFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stillServes(t, s, "/x")
+	stillServes(t, s)
 	if grown := heap() - before; grown > 20<<20 {
 		t.Errorf("100 half frames take %d MiB", grown>>20)
 	}
@@ -107,7 +107,7 @@ func TestSlowReader(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	r := dialRaw(t, s.addr)
 	r.hello(20000)
-	if code, _ := r.ask(jute.OpCreate, createBody("/big", make([]byte, 1000000), 0)); code != jute.OK {
+	if code := r.ask(jute.OpCreate, createBody("/big", make([]byte, 1000000), 0)); code != jute.OK {
 		t.Fatal(code)
 	}
 	before := heap()
@@ -122,7 +122,7 @@ func TestSlowReader(t *testing.T) {
 			break // the server reads no more, or has closed
 		}
 	}
-	stillServes(t, s, "/x")
+	stillServes(t, s)
 	// At most the bound, twice (the buffer at work and the one that fills), and the batches.
 	if grown := heap() - before; grown > 3*maxPending {
 		t.Errorf("a slow reader takes %d MiB", grown>>20)
@@ -145,7 +145,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 	r := dialRaw(t, p.addr)
 	r.hello(20000) // accepted in order, so all the others are in
-	r.create("/x", jute.FlagEphemeral)
+	r.create("/x")
 	if each := (p.memory(t) - before) / many; each > 32<<10 { // 8 KiB; the race detector triples it
 		t.Errorf("an idle connection takes %d bytes", each)
 	} else {
@@ -167,7 +167,7 @@ func TestTooManyConnections(t *testing.T) {
 	if first.receive() != nil {
 		t.Error("the oldest stranger stays")
 	}
-	if code, _ := good.ask(jute.OpPing, nil); code != jute.OK {
+	if code := good.ask(jute.OpPing, nil); code != jute.OK {
 		t.Error("a session had to go")
 	}
 	// With sessions only, the newcomer is closed.
@@ -212,7 +212,7 @@ func TestNewestConnectionOwnsTheSession(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	a := dialRaw(t, s.addr)
 	a.hello(20000)
-	a.create("/e", jute.FlagEphemeral)
+	a.create("/e")
 	for i := range 16 {
 		wrong := append([]byte(nil), a.password...)
 		wrong[i] ^= 1
@@ -233,7 +233,7 @@ func TestNewestConnectionOwnsTheSession(t *testing.T) {
 	if a.receive() != nil {
 		t.Error("the older connection stays")
 	}
-	if code, _ := b.ask(jute.OpDelete, jute.Write{Op: jute.OpDelete, Path: "/e", Version: -1}.Append(nil)); code != jute.OK {
+	if code := b.ask(jute.OpDelete, jute.Write{Op: jute.OpDelete, Path: "/e", Version: -1}.Append(nil)); code != jute.OK {
 		t.Error(code)
 	}
 }
@@ -265,5 +265,5 @@ func TestManyConnectionsComeAndGo(t *testing.T) {
 		_ = r.nc.Close()
 	}
 	eventually(t, "all are forgotten", func() bool { return s.connCount() == 0 })
-	stillServes(t, s, "/x")
+	stillServes(t, s)
 }

@@ -93,7 +93,7 @@ func (w *logWriter) create(base int64) error {
 	}
 	allocated, err := allocate(f, room)
 	if err == nil {
-		_, err = f.WriteAt(appendFileHeader(nil, logMagic, base), 0)
+		_, err = f.WriteAt(newFileHeader(logMagic, base), 0)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -222,16 +222,16 @@ func (w *logWriter) writeMark(off, zxid int64) {
 }
 
 // readMark reads the mark. One that is absent or torn says nothing.
-func readMark(b []byte) (mark, bool) {
+func readMark(b []byte) mark {
 	if len(b) != markSize || string(b[:8]) != markMagic ||
 		binary.BigEndian.Uint64(b[32:]) != xxhash.Sum64(b[:32]) {
-		return mark{}, false
+		return mark{}
 	}
 	return mark{
 		base: int64(binary.BigEndian.Uint64(b[8:])),
 		off:  int64(binary.BigEndian.Uint64(b[16:])),
 		zxid: int64(binary.BigEndian.Uint64(b[24:])),
-	}, true
+	}
 }
 
 func syncDir(dir string) error {

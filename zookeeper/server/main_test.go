@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			err = s.Run(context.Background())
 		}
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // this process is the server alone
 	}
 	goleak.VerifyTestMain(m)
 }

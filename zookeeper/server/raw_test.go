@@ -6,8 +6,10 @@ package server
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ func (r *rawClient) receive() []byte {
 	r.t.Helper()
 	var head [4]byte
 	if _, err := io.ReadFull(r.nc, head[:]); err != nil {
-		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
 			r.t.Fatal("neither an answer nor a closed connection")
 		}
 		return nil
@@ -84,8 +86,8 @@ func requestFrame(xid int32, op jute.Op, body []byte) []byte {
 	return append(jute.AppendInt(jute.AppendInt(nil, xid), int32(op)), body...)
 }
 
-// ask sends a request and returns the answer's code and body.
-func (r *rawClient) ask(op jute.Op, body []byte) (jute.Code, []byte) {
+// ask sends a request and returns the answer's code.
+func (r *rawClient) ask(op jute.Op, body []byte) jute.Code {
 	r.t.Helper()
 	r.send(requestFrame(1, op, body))
 	d := jute.NewDecoder(r.receive())
@@ -95,7 +97,7 @@ func (r *rawClient) ask(op jute.Op, body []byte) (jute.Code, []byte) {
 	if d.Err() != nil {
 		r.t.Fatalf("answer: %v", d.Err())
 	}
-	return code, nil
+	return code
 }
 
 func createBody(path string, data []byte, flags int32) []byte {
@@ -105,9 +107,10 @@ func createBody(path string, data []byte, flags int32) []byte {
 	}.Append(nil)
 }
 
-func (r *rawClient) create(path string, flags int32) {
+// create makes an ephemeral znode.
+func (r *rawClient) create(path string) {
 	r.t.Helper()
-	if code, _ := r.ask(jute.OpCreate, createBody(path, nil, flags)); code != jute.OK {
+	if code := r.ask(jute.OpCreate, createBody(path, nil, jute.FlagEphemeral)); code != jute.OK {
 		r.t.Fatalf("create %s: %v", path, code)
 	}
 }

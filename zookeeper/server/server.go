@@ -67,13 +67,13 @@ const (
 )
 
 // New checks the configuration. It opens nothing and starts nothing.
-func New(cfg Config, log *zap.Logger) (*Server, error) {
+func New(cfg Config, logger *zap.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	started := time.Now()
 	return &Server{
-		cfg: cfg.withDefaults(), log: log.Named("zookeeper"),
+		cfg: cfg.withDefaults(), log: logger.Named("zookeeper"),
 		reqs: make(chan request, requestQueue), stopped: make(chan struct{}),
 		large:  newBudget(largeBudget),
 		conns:  newConns(),
@@ -143,55 +143,59 @@ func (s *Server) Run(ctx context.Context) (err error) {
 // closed, what was not durable is forgotten by reading the store again, and the next
 // engine goes on. Clients come back with their sessions and watches.
 func (s *Server) serve(ctx context.Context, st *store, rec recovered) error {
-	retry := time.NewTimer(0)
-	<-retry.C
 	for {
-		e := newEngine(s, st, rec)
-		err := e.run(ctx)
+		err := newEngine(s, st, rec).run(ctx)
 		if ctx.Err() != nil {
 			return err
 		}
 		s.log.Error("store failed, reading it again", zap.Error(err))
 		s.closeConns()
-		for {
-			if rec, err = st.recover(); err == nil {
-				break
-			}
-			if _, ok := errors.AsType[*CorruptError](err); ok {
-				return fmt.Errorf("zookeeper server: read store again: %w", err)
-			}
-			s.log.Error("store cannot be read, trying again", zap.Error(err))
-			retry.Reset(time.Second)
-			select {
-			case <-retry.C:
-			case <-ctx.Done():
-				return nil
-			}
+		if rec, err = s.again(ctx, st); err != nil || rec.tree == nil {
+			return err
 		}
 	}
 }
 
+// again reads the store until that works, or shows damage. There is no tree if ctx ends.
+func (s *Server) again(ctx context.Context, st *store) (recovered, error) {
+	for ctx.Err() == nil {
+		rec, err := st.recover()
+		if err == nil {
+			return rec, nil
+		}
+		if _, damaged := errors.AsType[*CorruptError](err); damaged {
+			return recovered{}, fmt.Errorf("zookeeper server: read store again: %w", err)
+		}
+		s.log.Error("store cannot be read, trying again", zap.Error(err))
+		pause(ctx, time.Second)
+	}
+	return recovered{}, nil
+}
+
 // accept takes connections until the listener is closed.
 func (s *Server) accept(ctx context.Context) error {
-	pause := time.NewTimer(0)
-	<-pause.C
 	for {
 		nc, err := s.listener.Accept()
-		if err == nil {
+		switch {
+		case err == nil:
 			s.start(nc)
-			continue
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // the listener was closed because of ctx
+		default:
+			// Out of file descriptors, most likely: connections that end will free some.
+			s.log.Warn("accept connection", zap.Error(err))
+			pause(ctx, 100*time.Millisecond)
 		}
-		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-			return nil
-		}
-		// Out of file descriptors, most likely: connections that end will free some.
-		s.log.Warn("accept connection", zap.Error(err))
-		pause.Reset(100 * time.Millisecond)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			return nil
-		}
+	}
+}
+
+// pause waits for d, or less if ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

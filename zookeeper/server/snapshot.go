@@ -56,7 +56,7 @@ func (s *store) loadSnapshot(zxid int64) (*tree.Tree, error) {
 	if has, err := checkFileHeader(b, snapMagic); err != nil {
 		return nil, refuse(path, 0, err)
 	} else if has != zxid {
-		return nil, &CorruptError{File: path, Reason: fmt.Sprintf("header is that of %s", snapName(has))}
+		return nil, &CorruptError{File: path, Reason: "header is that of " + snapName(has)}
 	}
 	l := tree.NewLoader()
 	for off := fileHeader; off < len(b); {
@@ -108,7 +108,7 @@ func (s *store) saveSnapshot(zxid int64, chunks <-chan []byte, abort <-chan stru
 var errAborted = errors.New("given up")
 
 func writeChunks(f *os.File, zxid int64, chunks <-chan []byte, abort <-chan struct{}) error {
-	if _, err := f.Write(appendFileHeader(nil, snapMagic, zxid)); err != nil {
+	if _, err := f.Write(newFileHeader(snapMagic, zxid)); err != nil {
 		return err
 	}
 	for {

@@ -102,7 +102,7 @@ func (s *store) identity() error {
 		if files, err := s.list(); err != nil || len(files.logs)+len(files.snaps) > 0 {
 			return errors.Join(err, &CorruptError{File: path, Reason: "it is missing, and there are logs or snapshots beside it"})
 		}
-		b = appendFileHeader(nil, storeMagic, 0)
+		b = newFileHeader(storeMagic, 0)
 		secret := make([]byte, secretSize)
 		if _, err := rand.Read(secret); err != nil {
 			return fmt.Errorf("make store secret: %w", err)
@@ -210,9 +210,12 @@ func (s *store) recover() (recovered, error) {
 	if err != nil {
 		return recovered{}, fmt.Errorf("read mark: %w", err)
 	}
-	m, _ := readMark(b)
+	m := readMark(b)
 	if m.zxid > r.tree.Zxid() && !slices.Contains(f.logs, m.base) {
 		return recovered{}, &CorruptError{File: filepath.Join(s.dir, logName(m.base)), Reason: "it is missing"}
+	}
+	if f.logs, err = s.dropBlank(f.logs, m); err != nil {
+		return recovered{}, err
 	}
 	w := &logWriter{dir: s.dir, open: s.opener, mark: s.mark}
 	for i, base := range f.logs {
@@ -247,6 +250,29 @@ func (s *store) recover() (recovered, error) {
 	}
 	r.log = w
 	return r, nil
+}
+
+// dropBlank deletes the newest logs that never got a frame: a log that could not be
+// put to use leaves one, and the log before it went on.
+func (s *store) dropBlank(logs []int64, m mark) ([]int64, error) {
+	for n := len(logs); n > 0 && logs[n-1] != m.base; n = len(logs) {
+		path := filepath.Join(s.dir, logName(logs[n-1]))
+		b, err := mapFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read log: %w", err)
+		}
+		_, err = checkFileHeader(b.data, logMagic)
+		blank := err == nil && allZero(b.data[fileHeader:]) || len(b.data) < fileHeader || allZero(b.data)
+		b.unmap()
+		if !blank {
+			break
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("remove log without frames: %w", err)
+		}
+		logs = logs[:n-1]
+	}
+	return logs, nil
 }
 
 // removeTemporary deletes what a crash left half written.
@@ -322,7 +348,7 @@ func (s *store) replayFrames(t *tree.Tree, path string, b []byte, base int64) (i
 		}
 		return 0, frameOK, refuse(path, 0, err)
 	} else if zxid != base {
-		return 0, frameOK, &CorruptError{File: path, Reason: fmt.Sprintf("header is that of %s", logName(zxid))}
+		return 0, frameOK, &CorruptError{File: path, Reason: "header is that of " + logName(zxid)}
 	}
 	off := fileHeader
 	for off < len(b) {

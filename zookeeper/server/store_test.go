@@ -284,6 +284,25 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
+// TestBlankLogs are left by a rotation that failed; the log before goes on, and may
+// have an unfinished end.
+func TestBlankLogs(t *testing.T) {
+	t.Parallel()
+	h := record(t)
+	for name, blank := range map[string][]byte{
+		"Empty": {}, "HalfHeader": newFileHeader(logMagic, 50)[:20], "Header": newFileHeader(logMagic, 50),
+		"Preallocated": append(newFileHeader(logMagic, 50), make([]byte, 5000)...), "Zeros": make([]byte, 5000),
+	} {
+		dir := t.TempDir()
+		k := len(h.ends) - 2
+		h.lay(t, dir, h.log[:len(h.log)-3], h.marks[k])
+		if err := os.WriteFile(filepath.Join(dir, logName(50)), blank, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h.checkRecovered(t, dir, k, name)
+	}
+}
+
 // TestLogCutBelowAcknowledged takes what is left, and goes on with a zxid behind what
 // clients have seen.
 func TestLogCutBelowAcknowledged(t *testing.T) {
@@ -300,7 +319,7 @@ func TestLogCutBelowAcknowledged(t *testing.T) {
 	if diff := cmp.Diff(h.images[3], image(r.tree)); diff != "" {
 		t.Error(diff)
 	}
-	m, _ := readMark(h.marks[newest])
+	m := readMark(h.marks[newest])
 	if r.lost != m.zxid {
 		t.Errorf("lost %d, clients have seen %d", r.lost, m.zxid)
 	}
@@ -412,7 +431,9 @@ func TestStoreRefusals(t *testing.T) {
 			return errors.Join(os.Remove(filepath.Join(dir, markName)), os.Rename(filepath.Join(dir, logName(1)), filepath.Join(dir, logName(2))))
 		}, "header is that of"},
 		"DamagedOldLog": {func(dir string) error {
-			next := appendFileHeader(nil, logMagic, 50)
+			frame := append(make([]byte, frameHeader), 1, 2, 3)
+			putFrameHeader(frame, 50)
+			next := append(newFileHeader(logMagic, 50), frame...)
 			if err := os.WriteFile(filepath.Join(dir, logName(50)), next, 0o600); err != nil {
 				return err
 			}

@@ -5,7 +5,7 @@
 package tree
 
 import (
-	"net/netip"
+	"net/netip" //nolint:depguard // addresses as values, no network
 	"slices"
 	"strconv"
 	"strings"

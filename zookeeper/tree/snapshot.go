@@ -72,7 +72,8 @@ func (s *snapshot) save(n *node) {
 		return
 	}
 	n.snapGen = s.gen
-	b := append(s.out, recNode)
+	b := s.out
+	b = append(b, recNode)
 	b = jute.AppendString(b, n.path)
 	b = jute.AppendBuffer(b, n.data)
 	b = jute.AppendACLs(b, n.acl.list)

@@ -29,17 +29,19 @@ type story struct {
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		t.Helper()
 		s := &story{t: New(), now: 1000, clients: map[string]*Client{}}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			t.Helper()
-			out := s.command(t, d)
+			var out strings.Builder
+			out.WriteString(s.command(t, d))
 			for _, e := range s.t.TakeEvents() {
-				out += fmt.Sprintf("event to %d: %d %s zxid %d\n", e.Client.ID, e.Type, e.Path, e.Zxid)
+				fmt.Fprintf(&out, "event to %d: %d %s zxid %d\n", e.Client.ID, e.Type, e.Path, e.Zxid)
 			}
-			if out == "" {
+			if out.Len() == 0 {
 				return "ok\n"
 			}
-			return out
+			return out.String()
 		})
 	})
 }
@@ -181,7 +183,7 @@ func showStat(st jute.Stat) string {
 
 func showResult(r Result) string {
 	if r.Code != jute.OK {
-		return r.Code.Error()
+		return r.Code.String()
 	}
 	return strings.TrimSpace("ok " + r.Path)
 }
@@ -249,7 +251,7 @@ func (s *story) read(t *testing.T, d *datadriven.TestData) string {
 			t.Fatalf("unknown read %q", line)
 		}
 		if code != jute.OK {
-			text = code.Error()
+			text = code.String()
 		}
 		fmt.Fprintln(&out, text)
 	}
@@ -271,7 +273,7 @@ func (s *story) watch(t *testing.T, d *datadriven.TestData) string {
 		default:
 			code = s.t.CheckWatches(s.client(d), f[0], jute.WatchType(n))
 		}
-		fmt.Fprintln(&out, code.Error())
+		fmt.Fprintln(&out, code.String())
 	}
 	return out.String()
 }
@@ -290,7 +292,7 @@ func (s *story) again(t *testing.T, d *datadriven.TestData) string {
 		}
 		*lists[f[0]] = append(*lists[f[0]], f[1])
 	}
-	return s.t.SetWatches(s.client(d), w).Error() + "\n"
+	return s.t.SetWatches(s.client(d), w).String() + "\n"
 }
 
 // dump prints everything that a restart must keep.

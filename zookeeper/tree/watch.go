@@ -126,7 +126,7 @@ func (t *Tree) Forget(c *Client) {
 
 // AddWatch sets a persistent watch. The path need not exist.
 func (t *Tree) AddWatch(c *Client, path string, m int32) jute.Code {
-	ok := true
+	var ok bool
 	switch m {
 	case jute.AddWatchPersistent:
 		ok = t.watch(dataTable, path, c, persistent) && t.watch(childTable, path, c, persistent)
