@@ -170,6 +170,7 @@ func (c Config) check() error {
 		need(!seen[port], "conf key %s: %d is there twice", config.SupervisorSlotsPorts, port)
 		seen[port] = true
 	}
+	need(!c.Conf.Bool(config.SupervisorRunWorkerAsUser, false), "conf key %s: workers cannot be run as other users yet", config.SupervisorRunWorkerAsUser)
 	need(c.Conf.String(config.NimbusAuthorizer, "") == "" || c.Conf.String(config.SupervisorAuthorizer, "") != "",
 		"conf key %s must be set because %s is", config.SupervisorAuthorizer, config.NimbusAuthorizer)
 	return errors.Join(faults...)
