@@ -24,6 +24,8 @@ type Config struct {
 	Host string
 	// Server holds the address and the limits of the Thrift server. With port 0 the system chooses.
 	Server rpc.Config
+	// TLSPort is what clients are told of a TLS port (nimbus.thrift.tls.port); 0 is none. Nothing listens on it yet.
+	TLSPort int
 	// LocalDir is the absolute folder of this Nimbus: inbox and history lie in it.
 	LocalDir string
 	// User is the operating system's user: the owner of topologies as long as callers have no names.
@@ -92,6 +94,7 @@ func ConfigFrom(conf config.Conf, stormHome, stormVersion, listen string) (Confi
 		Host:     host,
 		LocalDir: dir,
 		User:     name,
+		TLSPort:  int(conf.Int(config.NimbusThriftTlsPort, 0)),
 		Version:  stormVersion,
 		Server: rpc.Config{
 			Addr:     fmt.Sprintf("%s:%d", listen, conf.Int(config.NimbusThriftPort, 6627)),

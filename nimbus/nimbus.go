@@ -138,7 +138,7 @@ func (n *Nimbus) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.self = cluster.NimbusID{Host: n.cfg.Host, Port: portOf(addr), TLSPort: -1}
+	n.self = cluster.NimbusID{Host: n.cfg.Host, Port: portOf(addr), TLSPort: n.cfg.TLSPort}
 	if err := n.blobs.Load(); err != nil {
 		return errors.Join(fmt.Errorf("nimbus: %w", err), n.server.Close())
 	}
