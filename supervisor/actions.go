@@ -153,7 +153,6 @@ func (p *port) launch(seq int, a *storm.LocalAssignment) {
 			}
 			w.seq = seq
 			p.alive[seq] = w
-			p.log.Info("worker launched", zap.String("topology_id", a.TopologyID), zap.String("worker_id", w.id), zap.Int("pid", w.process.Pid()))
 			if p.jobsCtx.Err() == nil {
 				p.follow(w)
 			}

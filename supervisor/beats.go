@@ -18,6 +18,11 @@ const (
 	// nimbusConnectTimeout and nimbusCallTimeout bound how long a silent Nimbus holds up a loop.
 	nimbusConnectTimeout = 5 * time.Second
 	nimbusCallTimeout    = 30 * time.Second
+	// firstRetry is the pause after the first report that went wrong, so that a Nimbus that is just starting, as in gust
+	// dev, does not cost a second. Each further pause is twice as long, up to the usual one.
+	firstRetry = 20 * time.Millisecond
+	// quietFor is how long something may go wrong before it is worth a line in the log.
+	quietFor = 2 * time.Second
 	// beatTimeout is shorter, because a late heartbeat is worth less than the next one.
 	beatTimeout = 5 * time.Second
 )
@@ -25,19 +30,30 @@ const (
 // tellBeats reports all heartbeats until ctx ends. The report goes out with no worker too: a restarted Nimbus waits for
 // a word from every supervisor before it moves anything.
 func (s *Supervisor) tellBeats(ctx context.Context) error {
-	ticker := time.NewTicker(s.cfg.BeatEvery)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	trouble := newTrouble(s.log, "heartbeats cannot be reported, workers go on", "heartbeats are reported again")
+	retry := firstRetry
 	for {
-		err := s.tellBeatsOnce(ctx)
-		if trouble.report(err) {
-			s.askNow() // Nimbus may have been away while something changed
-		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		err := s.tellBeatsOnce(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if trouble.report(err) {
+			s.askNow() // Nimbus may have been away while something changed
+		}
+		wait := s.cfg.BeatEvery
+		if err != nil {
+			wait, retry = min(wait, retry), min(2*retry, wait)
+		} else {
+			retry = firstRetry
+		}
+		timer.Reset(wait)
 	}
 }
 
@@ -50,11 +66,12 @@ func (s *Supervisor) tellBeatsOnce(ctx context.Context) error {
 	})
 }
 
-// trouble logs the first of a row of faults and the end of the row, for what is tried again and again.
+// trouble logs what goes wrong for a while once, and its end, for what is tried again and again.
 type trouble struct {
 	log         *zap.Logger
 	begun, over string
-	since       time.Time
+	since       time.Time // of the first fault in a row
+	logged      bool
 }
 
 func newTrouble(log *zap.Logger, begun, over string) *trouble {
@@ -63,14 +80,20 @@ func newTrouble(log *zap.Logger, begun, over string) *trouble {
 
 // report takes the outcome of a try and says whether it ended a row of faults.
 func (t *trouble) report(err error) (recovered bool) {
-	switch {
-	case err != nil && t.since.IsZero():
+	if err == nil {
+		recovered = !t.since.IsZero()
+		if t.logged {
+			t.log.Info(t.over, zap.Duration("after", time.Since(t.since)))
+		}
+		t.since, t.logged = time.Time{}, false
+		return recovered
+	}
+	if t.since.IsZero() {
 		t.since = time.Now()
+	}
+	if !t.logged && time.Since(t.since) >= quietFor {
+		t.logged = true
 		t.log.Warn(t.begun, zap.Error(err))
-	case err == nil && !t.since.IsZero():
-		t.log.Info(t.over, zap.Duration("after", time.Since(t.since)))
-		t.since = time.Time{}
-		return true
 	}
 	return false
 }

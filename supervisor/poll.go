@@ -23,7 +23,9 @@ func (s *Supervisor) pollAssignments(ctx context.Context) error {
 	defer ticker.Stop()
 	trouble := newTrouble(s.log, "assignments cannot be asked for, workers go on", "assignments can be asked for again")
 	for {
-		trouble.report(s.pollOnce(ctx))
+		if err := s.pollOnce(ctx); ctx.Err() == nil {
+			trouble.report(err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil

@@ -251,9 +251,9 @@ func (p *port) note(n slot.Note) {
 	if n.Warn {
 		level = zap.WarnLevel
 	}
-	topologyID := ""
+	fields := []zap.Field{zap.String("detail", n.Detail)}
 	if a := p.machine.Current(); a != nil {
-		topologyID = a.TopologyID
+		fields = append(fields, zap.String("topology_id", a.TopologyID))
 	}
-	p.log.Log(level, n.Text, zap.String("detail", n.Detail), zap.String("topology_id", topologyID))
+	p.log.Log(level, n.Text, fields...)
 }
