@@ -46,22 +46,40 @@ func (s *Store) Put(ctx context.Context, contents ...Content) error {
 		}
 		uploads[i] = upload
 	}
-	var group errgroup.Group
-	for i, content := range contents {
-		group.Go(func() error {
-			if err := uploads[i].fill(content); err != nil {
-				return err
-			}
-			return uploads[i].Commit()
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := s.putAll(uploads, contents); err != nil {
 		for _, content := range contents {
 			if deleted := s.Delete(content.Key); deleted != nil && !errors.Is(deleted, ErrNotFound) {
 				err = errors.Join(err, deleted)
 			}
 		}
 		return err
+	}
+	return nil
+}
+
+// putAll takes all uploads through the steps of Commit together: what one step makes the disk do then serves all.
+func (s *Store) putAll(uploads []*Upload, contents []Content) error {
+	var group errgroup.Group
+	for i, content := range contents {
+		group.Go(func() error {
+			if err := uploads[i].fill(content); err != nil {
+				return err
+			}
+			return uploads[i].seal()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, u := range uploads {
+		if err := u.show(); err != nil {
+			return err
+		}
+	}
+	for _, u := range uploads {
+		if err := u.settle(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -76,6 +94,9 @@ type Upload struct {
 	file  *os.File
 	hash  hash.Hash32
 	size  int64
+
+	shown    bool   // the content has its name
+	metaTemp string // the meta's file on its way, "" when there is none
 }
 
 // Create starts a new blob and reserves its key.
@@ -126,7 +147,17 @@ func (s *Store) SetMeta(ctx context.Context, key string, meta *storm.SettableBlo
 	if _, err := s.find(key); err != nil {
 		return err
 	}
-	if err := s.writeMeta(key, encoded); err != nil {
+	folder := s.folder(metaPrefix, key)
+	temp, err := s.tempMeta(key, encoded)
+	if err == nil {
+		if err = os.Rename(temp, filepath.Join(folder, fileName)); err != nil {
+			os.Remove(temp)
+		}
+	}
+	if err == nil {
+		err = s.syncPath(folder)
+	}
+	if err != nil {
 		return fmt.Errorf("set meta of blob %q: %w", key, err)
 	}
 	return nil
@@ -181,19 +212,26 @@ func (u *Upload) Commit() error {
 		return fmt.Errorf("write blob %q: the upload has ended", u.key)
 	}
 	defer u.Abort()
-	if err := errors.Join(u.file.Sync(), u.file.Close()); err != nil {
-		return fmt.Errorf("write blob %q: %w", u.key, err)
-	}
-	s := u.store
-	if u.meta != nil { // meta first: a blob without meta cannot be read, meta without a blob is not seen
-		if err := s.writeMeta(u.key, u.meta); err != nil {
-			return fmt.Errorf("write blob %q: %w", u.key, err)
-		}
+	if err := u.seal(); err != nil {
+		return err
 	}
 	if err := u.show(); err != nil {
-		return fmt.Errorf("write blob %q: %w", u.key, err)
+		return err
 	}
-	if err := s.syncPath(s.folder(dataPrefix, u.key)); err != nil {
+	return u.settle()
+}
+
+// seal makes the content durable under its temporary name.
+func (u *Upload) seal() error {
+	var group errgroup.Group
+	group.Go(u.file.Sync)
+	if u.meta != nil {
+		group.Go(func() (err error) {
+			u.metaTemp, err = u.store.tempMeta(u.key, u.meta)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return fmt.Errorf("write blob %q: %w", u.key, err)
 	}
 	return nil
@@ -204,11 +242,30 @@ func (u *Upload) show() error {
 	s := u.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if u.metaTemp != "" { // meta first: a blob without meta cannot be read, meta without a blob is not seen
+		if err := os.Rename(u.metaTemp, filepath.Join(s.folder(metaPrefix, u.key), fileName)); err != nil {
+			return fmt.Errorf("write blob %q: %w", u.key, err)
+		}
+		u.metaTemp = ""
+	}
 	if err := os.Rename(u.file.Name(), filepath.Join(s.folder(dataPrefix, u.key), fileName)); err != nil {
-		return err
+		return fmt.Errorf("write blob %q: %w", u.key, err)
 	}
 	s.index[u.key] = &entry{ready: true, measured: true, size: u.size, version: int64(u.hash.Sum32())}
-	u.fresh = nil
+	u.fresh, u.shown = nil, true
+	return nil
+}
+
+// settle makes the names durable.
+func (u *Upload) settle() error {
+	if u.meta != nil {
+		if err := u.store.syncPath(u.store.folder(metaPrefix, u.key)); err != nil {
+			return fmt.Errorf("write blob %q: %w", u.key, err)
+		}
+	}
+	if err := u.store.syncPath(u.store.folder(dataPrefix, u.key)); err != nil {
+		return fmt.Errorf("write blob %q: %w", u.key, err)
+	}
 	return nil
 }
 
@@ -218,7 +275,12 @@ func (u *Upload) Abort() {
 		return
 	}
 	u.file.Close()
-	os.Remove(u.file.Name()) // after a commit the name is gone already
+	if !u.shown {
+		os.Remove(u.file.Name())
+	}
+	if u.metaTemp != "" {
+		os.Remove(u.metaTemp)
+	}
 	u.file = nil
 	if u.fresh != nil {
 		os.Remove(u.store.folder(dataPrefix, u.key))
@@ -227,22 +289,18 @@ func (u *Upload) Abort() {
 	}
 }
 
-func (s *Store) writeMeta(key string, encoded []byte) error {
-	folder := s.folder(metaPrefix, key)
-	file, err := temporary(folder)
+// tempMeta writes meta durably under a temporary name and returns that.
+func (s *Store) tempMeta(key string, encoded []byte) (string, error) {
+	file, err := temporary(s.folder(metaPrefix, key))
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = file.Write(encoded)
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		os.Remove(file.Name())
-		return err
+		return "", err
 	}
-	if err := os.Rename(file.Name(), filepath.Join(folder, fileName)); err != nil {
-		os.Remove(file.Name())
-		return err
-	}
-	return s.syncPath(folder)
+	return file.Name(), nil
 }
 
 // syncPath makes the names on the way from the store's folder down to this one durable.
