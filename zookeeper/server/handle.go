@@ -55,14 +55,18 @@ func (e *engine) frame(c *conn, frame []byte) {
 	e.sendEvents()
 	start := e.begin()
 	zxid := e.tree.Zxid()
-	if op == jute.OpAuth {
-		zxid = 0
+	last := false
+	switch {
+	case op == jute.OpAuth:
+		zxid, last = 0, code != jute.OK
+	case code == jute.Unimplemented && q.unknown:
+		zxid, last = -1, true // the original gives such connections up
 	}
 	e.cur.out = jute.AppendReply(e.cur.out, xid, zxid, code)
 	if code == jute.OK && q.answer != nil {
 		e.cur.out = q.answer(e.cur.out)
 	}
-	e.end(c, start, 1, op == jute.OpAuth && code != jute.OK)
+	e.end(c, start, 1, last)
 }
 
 // closeRequest ends the client's session and, when that is durable, its connection.
@@ -87,6 +91,8 @@ type query struct {
 	size   int
 	op     jute.Op
 	answer func([]byte) []byte
+
+	unknown bool // a kind of request that does not exist here
 }
 
 // run does the request.
@@ -116,6 +122,7 @@ func (q *query) run() jute.Code {
 	case jute.OpReconfig:
 		return jute.ReconfigDisabled
 	default:
+		q.unknown = true
 		return jute.Unimplemented
 	}
 }

@@ -313,7 +313,7 @@ func dump(t *Tree) string {
 	slices.Sort(paths)
 	for _, p := range paths {
 		n := t.nodes[p]
-		fmt.Fprintf(&out, "%s %q nil=%v %s t%d-%d %v %v\n", p, n.data, n.data == nil, showStat(n.stat()), n.ctime, n.mtime, n.acl.list, n.names())
+		fmt.Fprintf(&out, "%s %q nil=%v container=%v %s t%d-%d %v %v\n", p, n.data, n.data == nil, n.owner == ContainerOwner, showStat(n.stat()), n.ctime, n.mtime, n.acl.list, n.names())
 	}
 	fmt.Fprintf(&out, "containers %v, %d acls\n", t.Containers(), len(t.acls.entries))
 	return out.String()

@@ -11,7 +11,7 @@ import (
 	"github.com/gust-stream/gust/zookeeper/jute"
 )
 
-// ContainerOwner is what stat shows as ephemeralOwner of a container znode.
+// ContainerOwner marks a container znode where others have the session that owns them.
 const ContainerOwner int64 = -1 << 63
 
 // node is one znode. Data is never changed in place: answers and snapshots may
@@ -32,13 +32,17 @@ type node struct {
 
 func (n *node) stat() jute.Stat {
 	kids := int32(len(n.children))
+	owner := n.owner
+	if owner == ContainerOwner {
+		owner = 0 // clients are not told
+	}
 	return jute.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version,
 		// Clients count deletions of children as changes too. The number of those is
 		// creations minus what is left.
 		Cversion: n.cversion*2 - kids,
-		Aversion: n.aversion, EphemeralOwner: n.owner,
+		Aversion: n.aversion, EphemeralOwner: owner,
 		DataLength: int32(len(n.data)), NumChildren: kids, Pzxid: n.pzxid,
 	}
 }
