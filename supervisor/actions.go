@@ -50,7 +50,7 @@ func (p *port) localize(attempt int, a *storm.LocalAssignment) {
 		f = &files{}
 		p.files[a.TopologyID] = f
 	}
-	ctx, cancel := context.WithCancel(p.jobsCtx)
+	ctx, cancel := p.jobs.part()
 	f.attempt, f.cancel = attempt, cancel
 	p.inTurn(a.TopologyID, func(context.Context) {
 		defer cancel()
@@ -99,7 +99,7 @@ func (p *port) updateBlobs(attempt int, a *storm.LocalAssignment) {
 	}
 	changes := f.changes
 	f.changes = nil
-	ctx, cancel := context.WithCancel(p.jobsCtx)
+	ctx, cancel := p.jobs.part()
 	f.attempt, f.cancel = attempt, cancel
 	p.inTurn(a.TopologyID, func(context.Context) {
 		defer cancel()
@@ -145,7 +145,7 @@ func (p *port) launch(seq int, a *storm.LocalAssignment) {
 		return
 	}
 	topology := f.topology
-	p.job(func(context.Context) {
+	p.jobs.run(func(context.Context) {
 		w, err := p.start(topology, a)
 		p.post(func() slot.Event {
 			if err != nil {
@@ -153,7 +153,7 @@ func (p *port) launch(seq int, a *storm.LocalAssignment) {
 			}
 			w.seq = seq
 			p.alive[seq] = w
-			if p.jobsCtx.Err() == nil {
+			if !p.stopping {
 				p.follow(w)
 			}
 			return slot.Started{Seq: seq}
@@ -197,7 +197,7 @@ func (p *port) abandon(id string) error {
 
 // follow reports the end of a worker's process.
 func (p *port) follow(w *running) {
-	p.job(func(ctx context.Context) {
+	p.jobs.run(func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-w.process.Done():
@@ -212,7 +212,7 @@ func (p *port) stopWorker(a slot.Stop) {
 		p.post(func() slot.Event { return slot.Gone{Seq: a.Seq} })
 		return
 	}
-	p.job(func(ctx context.Context) {
+	p.jobs.run(func(ctx context.Context) {
 		err := w.process.Kill(ctx, a.Grace)
 		p.post(func() slot.Event {
 			if err != nil {
@@ -230,5 +230,5 @@ func (p *port) remove(seq int) {
 	}
 	delete(p.alive, seq)
 	p.board.setBeat(p.number, nil)
-	p.job(func(context.Context) { p.discard(w) })
+	p.jobs.run(func(context.Context) { p.discard(w) })
 }

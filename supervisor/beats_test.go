@@ -21,7 +21,7 @@ func TestTroubleIsLoggedOnceAndOver(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		trouble := newTrouble(zap.New(core), "begun", "over")
 		fault := errors.New("no route")
-		wait := func(d time.Duration) { time.Sleep(d) } // the bubble's clock
+		wait := func(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // in the bubble of synctest
 		if trouble.report(nil) {
 			t.Error("nothing was wrong, and it is over")
 		}

@@ -51,8 +51,7 @@ func (n *nimbus) Download(ctx context.Context, key string) (*localizer.Blob, err
 }
 
 func blobError(what, key string, err error) error {
-	var unknown *storm.KeyNotFoundException
-	if errors.As(err, &unknown) {
+	if _, unknown := errors.AsType[*storm.KeyNotFoundException](err); unknown {
 		return fmt.Errorf("%s of blob %s: %w", what, key, localizer.ErrNotFound)
 	}
 	return fmt.Errorf("%s of blob %s: %w", what, key, err)

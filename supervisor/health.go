@@ -19,7 +19,7 @@ import (
 )
 
 // ErrUnhealthy is why Run ends after a health check script has found a fault in the machine.
-var ErrUnhealthy = errors.New("machine is not healthy") //nolint:gochecknoglobals // a sentinel error
+var ErrUnhealthy = errors.New("machine is not healthy")
 
 // maxHealthOutput bounds what is logged of a script's output, in bytes.
 const maxHealthOutput = 4 << 10
@@ -32,14 +32,14 @@ func healthDir(dir, stormHome string) string {
 }
 
 // watch runs the scripts again and again until one finds a fault; it then returns an error that wraps ErrUnhealthy.
-func (h Health) watch(ctx context.Context, log *zap.Logger) error {
+func (h Health) watch(ctx context.Context, logger *zap.Logger) error {
 	if h.Dir == "" {
 		return nil
 	}
 	ticker := time.NewTicker(h.Every)
 	defer ticker.Stop()
 	for {
-		if err := h.check(ctx, log); err != nil {
+		if err := h.check(ctx, logger); err != nil {
 			return err
 		}
 		select {
@@ -51,13 +51,13 @@ func (h Health) watch(ctx context.Context, log *zap.Logger) error {
 }
 
 // check runs every script once.
-func (h Health) check(ctx context.Context, log *zap.Logger) error {
+func (h Health) check(ctx context.Context, logger *zap.Logger) error {
 	entries, err := os.ReadDir(h.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // Storm's default names a folder that need not be there
 	}
 	if err != nil {
-		log.Warn("health check scripts cannot be listed", zap.Error(err))
+		logger.Warn("health check scripts cannot be listed", zap.Error(err))
 		return nil
 	}
 	for _, entry := range entries {
@@ -65,14 +65,14 @@ func (h Health) check(ctx context.Context, log *zap.Logger) error {
 		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			continue
 		}
-		if err := h.run(ctx, filepath.Join(h.Dir, entry.Name()), log); err != nil && ctx.Err() == nil {
+		if err := h.run(ctx, filepath.Join(h.Dir, entry.Name()), logger); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h Health) run(ctx context.Context, script string, log *zap.Logger) error {
+func (h Health) run(ctx context.Context, script string, logger *zap.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	var output head
@@ -86,7 +86,7 @@ func (h Health) run(ctx context.Context, script string, log *zap.Logger) error {
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
-	log.Warn("health check script found a fault", zap.String("script", script), zap.Error(err), zap.ByteString("output", output))
+	logger.Warn("health check script found a fault", zap.String("script", script), zap.Error(err), zap.ByteString("output", output))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && !h.FailOnTimeout {
 		return nil
 	}

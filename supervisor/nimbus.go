@@ -103,7 +103,7 @@ func (n *nimbus) confirm(ctx context.Context) error {
 
 // errMoved tells that another Nimbus leads than the one that is connected. It is no answer, so the connections are given
 // up and the next call finds the leader.
-var errMoved = errors.New("the leader is another") //nolint:gochecknoglobals // a sentinel error
+var errMoved = errors.New("the leader is another")
 
 // forget closes the idle connections. Callers hold mu.
 func (n *nimbus) forget() {
@@ -123,14 +123,13 @@ func (n *nimbus) close() {
 
 // isAnswer says whether an error came out of the other side's handler, so that the connection is as good as before.
 func isAnswer(err error) bool {
-	var application thrift.TApplicationException
-	var authorization *storm.AuthorizationException
-	var unknownKey *storm.KeyNotFoundException
-	var notAlive *storm.NotAliveException
-	if errors.As(err, &application) {
+	if application, ok := errors.AsType[thrift.TApplicationException](err); ok {
 		return !slices.Contains([]int32{
 			thrift.WRONG_METHOD_NAME, thrift.BAD_SEQUENCE_ID, thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.PROTOCOL_ERROR,
 		}, application.TypeId())
 	}
-	return errors.As(err, &authorization) || errors.As(err, &unknownKey) || errors.As(err, &notAlive)
+	_, authorization := errors.AsType[*storm.AuthorizationException](err)
+	_, unknownKey := errors.AsType[*storm.KeyNotFoundException](err)
+	_, notAlive := errors.AsType[*storm.NotAliveException](err)
+	return authorization || unknownKey || notAlive
 }

@@ -30,7 +30,7 @@ func serveNimbus(t *testing.T, addr string) (n *fakeNimbus, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.addr = at.(*net.TCPAddr)
+	n.addr = tcp(at)
 	ctx, cancel := context.WithCancel(context.Background())
 	var group errgroup.Group
 	group.Go(func() error { return server.Run(ctx) })
@@ -43,10 +43,10 @@ func serveNimbus(t *testing.T, addr string) (n *fakeNimbus, stop func()) {
 	return n, stop
 }
 
-func callOnce(t *testing.T, n *nimbus, key string) error {
+func callOnce(t *testing.T, n *nimbus) error {
 	t.Helper()
 	return n.call(t.Context(), func(ctx context.Context, c *leader.Nimbus) error {
-		return c.SendSupervisorWorkerHeartbeats(ctx, &storm.SupervisorWorkerHeartbeats{SupervisorID: key, WorkerHeartbeats: []*storm.SupervisorWorkerHeartbeat{}})
+		return c.SendSupervisorWorkerHeartbeats(ctx, &storm.SupervisorWorkerHeartbeats{SupervisorID: "me", WorkerHeartbeats: []*storm.SupervisorWorkerHeartbeat{}})
 	})
 }
 
@@ -56,7 +56,7 @@ func TestNimbusConnectionLastsAndIsMadeAnew(t *testing.T) {
 	n := newNimbus(Config{NimbusSeeds: []string{"127.0.0.1"}, NimbusPort: first.addr.Port})
 	defer n.close()
 	for range 10 {
-		if err := callOnce(t, n, "me"); err != nil {
+		if err := callOnce(t, n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,12 +64,12 @@ func TestNimbusConnectionLastsAndIsMadeAnew(t *testing.T) {
 		t.Errorf("ten calls came over %d connections", len(first.peers))
 	}
 	stop()
-	if err := callOnce(t, n, "me"); !errors.Is(err, leader.ErrNone) {
+	if err := callOnce(t, n); !errors.Is(err, leader.ErrNone) {
 		t.Errorf("with Nimbus away a call gives %v", err)
 	}
 	second, stop := serveNimbus(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(first.addr.Port)))
 	defer stop()
-	if err := callOnce(t, n, "me"); err != nil {
+	if err := callOnce(t, n); err != nil {
 		t.Errorf("with Nimbus back a call gives %v", err)
 	}
 	if second.beatCount() != 1 {
@@ -85,7 +85,7 @@ func TestNimbusThatLostTheLeadIsGivenUp(t *testing.T) {
 	defer stopOther()
 	n := newNimbus(Config{NimbusSeeds: []string{"127.0.0.1"}, NimbusPort: seed.addr.Port})
 	defer n.close()
-	if err := callOnce(t, n, "me"); err != nil {
+	if err := callOnce(t, n); err != nil {
 		t.Fatal(err)
 	}
 	seed.mu.Lock()
@@ -94,7 +94,7 @@ func TestNimbusThatLostTheLeadIsGivenUp(t *testing.T) {
 	if err := n.confirm(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := callOnce(t, n, "me"); err != nil {
+	if err := callOnce(t, n); err != nil {
 		t.Fatal(err)
 	}
 	if seed.beatCount() != 1 || other.beatCount() != 1 {

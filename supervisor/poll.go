@@ -48,8 +48,7 @@ func (s *Supervisor) pollOnce(ctx context.Context) error {
 			answer, err = c.GetSupervisorAssignments(ctx, s.id)
 			return err
 		})
-		var none thrift.TApplicationException
-		if errors.As(err, &none) && none.TypeId() == thrift.MISSING_RESULT {
+		if none, ok := errors.AsType[thrift.TApplicationException](err); ok && none.TypeId() == thrift.MISSING_RESULT {
 			return nil // Nimbus does not know yet
 		}
 		if err != nil || answer == nil {

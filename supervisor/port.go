@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/supervisor/container"
 	"github.com/gust-stream/gust/supervisor/localizer"
@@ -41,8 +40,8 @@ type port struct {
 
 	machine  *slot.Machine
 	origin   time.Time // the machine's time is counted from here
-	jobs     errgroup.Group
-	jobsCtx  context.Context //nolint:containedctx // of run, for the jobs that actions start
+	jobs     *jobs     // since run
+	stopping bool      // no job may start any more
 	alive    map[int]*running
 	files    map[string]*files
 	last     map[string]chan struct{} // closed when the last job on a topology's files has ended
@@ -104,9 +103,7 @@ func (p *port) assign(a *storm.LocalAssignment) {
 
 // run drives the slot until ctx ends.
 func (p *port) run(ctx context.Context) error {
-	var cancel context.CancelFunc
-	p.jobsCtx, cancel = context.WithCancel(ctx)
-	defer cancel()
+	p.jobs = startJobs(ctx)
 	for _, w := range p.alive {
 		p.follow(w) // those that were adopted
 	}
@@ -117,7 +114,6 @@ func (p *port) run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			cancel()
 			p.stop(ctx)
 			return nil
 		case <-p.wake:
@@ -181,7 +177,8 @@ func (p *port) tick() {
 
 // stop waits for the jobs and then ends the workers, if that is wanted. Otherwise they are left for the next supervisor.
 func (p *port) stop(ctx context.Context) {
-	_ = p.jobs.Wait() // jobs report what went wrong as events
+	p.stopping = true
+	p.jobs.stop()
 	for _, r := range p.takeInbox() {
 		r() // a worker may have been launched in the last moment
 	}
@@ -209,20 +206,31 @@ func (p *port) discard(w *running) {
 	}
 }
 
-// job runs do beside the port's goroutine, which waits for it at its end.
-func (p *port) job(do func(ctx context.Context)) {
-	ctx := p.jobsCtx
-	p.jobs.Go(func() error {
-		do(ctx)
-		return nil
-	})
+// jobs runs what takes time beside a port's goroutine.
+type jobs struct {
+	run  func(do func(context.Context))
+	part func() (context.Context, context.CancelFunc) // a context for one job that may be cancelled alone
+	stop func()                                       // cancels all jobs and waits for their end
 }
 
-// inTurn is job for what concerns the files of one topology: such jobs run one after the other.
+func startJobs(ctx context.Context) *jobs {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	return &jobs{
+		run:  func(do func(context.Context)) { all.Go(func() { do(ctx) }) },
+		part: func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) },
+		stop: func() {
+			cancel()
+			all.Wait()
+		},
+	}
+}
+
+// inTurn is jobs.run for what concerns the files of one topology: such jobs run one after the other.
 func (p *port) inTurn(topologyID string, do func(ctx context.Context)) {
 	before, done := p.last[topologyID], make(chan struct{})
 	p.last[topologyID] = done
-	p.job(func(ctx context.Context) {
+	p.jobs.run(func(ctx context.Context) {
 		if before != nil {
 			<-before
 		}

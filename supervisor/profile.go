@@ -102,7 +102,7 @@ func (p *port) profile(state ClusterState, topologyID string, request *storm.Pro
 	do.busy = true
 	w := p.alive[p.machine.Worker()]
 	strike := func(event slot.Event) {
-		p.job(func(ctx context.Context) {
+		p.jobs.run(func(ctx context.Context) {
 			err := state.RemoveProfileRequest(ctx, topologyID, request)
 			p.post(func() slot.Event {
 				if err != nil {
@@ -137,21 +137,21 @@ func (p *port) runProfile(do *profile, w *running, request *storm.ProfileRequest
 		}
 		action, last = storm.ProfileAction_JPROFILE_START, false
 	}
-	p.job(func(ctx context.Context) {
+	p.jobs.run(func(ctx context.Context) {
 		err := p.profiler(w).run(ctx, action)
 		p.post(func() slot.Event {
-			log := p.log.With(zap.String("worker_id", w.id), zap.String("topology_id", w.topologyID), zap.Stringer("action", request.Action))
+			logger := p.log.With(zap.String("worker_id", w.id), zap.String("topology_id", w.topologyID), zap.Stringer("action", request.Action))
 			do.busy = false
 			switch {
 			case err == nil && last:
-				log.Info("profile request served")
+				logger.Info("profile request served")
 				done()
 			case err == nil:
 				do.begun = true
 			default:
 				do.tries++
 				do.dropped = do.tries >= profileTries
-				log.Warn("profile request went wrong", zap.Int("try", do.tries), zap.Bool("dropped", do.dropped), zap.Error(err))
+				logger.Warn("profile request went wrong", zap.Int("try", do.tries), zap.Bool("dropped", do.dropped), zap.Error(err))
 			}
 			return nil
 		})
@@ -187,7 +187,7 @@ func (r profiler) run(ctx context.Context, action storm.ProfileAction) error {
 	}
 	name := pid + "-" + time.Now().Format("20060102-150405")
 	recording := filepath.Join(r.dir, "recording-"+name+".jfr")
-	args := []string{}
+	var args []string
 	switch action {
 	case storm.ProfileAction_JPROFILE_START:
 		args = []string{"JFR.start", "name=gust", "settings=profile"}

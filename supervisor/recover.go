@@ -77,15 +77,15 @@ func (s *Supervisor) readState() (map[int]*storm.LocalAssignment, map[string]int
 
 // adopt takes a worker over, if its process runs and its topology's files are here. Callers hold mu.
 func (s *Supervisor) adopt(ctx context.Context, id string, number int, a *storm.LocalAssignment) bool {
-	log := s.log.With(zap.String("worker_id", id), zap.Int("port", number), zap.String("topology_id", a.TopologyID))
+	logger := s.log.With(zap.String("worker_id", id), zap.Int("port", number), zap.String("topology_id", a.TopologyID))
 	w, err := s.workers.Adopt(id)
 	if err != nil {
-		log.Warn("worker cannot be adopted", zap.Error(err))
+		logger.Warn("worker cannot be adopted", zap.Error(err))
 		return false
 	}
 	select {
 	case <-w.Done():
-		log.Info("worker has ended while there was no supervisor")
+		logger.Info("worker has ended while there was no supervisor")
 		return false
 	default:
 	}
@@ -95,13 +95,13 @@ func (s *Supervisor) adopt(ctx context.Context, id string, number int, a *storm.
 	}
 	topology, err := s.blobs.Adopt(ctx, p.request(a))
 	if err != nil {
-		log.Warn("files of a running worker's topology are not whole, it will be started anew", zap.Error(err))
+		logger.Warn("files of a running worker's topology are not whole, it will be started anew", zap.Error(err))
 		return false
 	}
 	s.ports[number] = p
 	s.given[number] = a
 	p.adopt(w, a, topology)
-	log.Info("worker adopted", zap.Int("pid", w.Pid()))
+	logger.Info("worker adopted", zap.Int("pid", w.Pid()))
 	return true
 }
 

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +72,7 @@ func newSite(t *testing.T, ports int, conf map[string]any) *site {
 	nimbusServer := rpc.New(rpc.Config{Addr: "127.0.0.1:0"}, storm.NewNimbusProcessor(s.Nimbus), zap.NewNop())
 	nimbusAddr, err := nimbusServer.Listen()
 	s.ok(err)
-	s.Nimbus.addr = nimbusAddr.(*net.TCPAddr)
+	s.Nimbus.addr = tcp(nimbusAddr)
 	s.background(zk.Run)
 	s.background(nimbusServer.Run)
 	s.plan = sitePlan{Dir: s.Dir, ZooKeeper: addr.String(), NimbusPort: s.Nimbus.addr.Port, Conf: conf}
@@ -277,10 +278,8 @@ func (s *site) oneWorker(beating bool, not ...int) (id string, pid int) {
 	s.until("one new worker runs", func() bool {
 		pids := s.workerPids(beating)
 		for id, pid = range pids {
-			for _, old := range not {
-				if pid == old {
-					return false
-				}
+			if slices.Contains(not, pid) {
+				return false
 			}
 		}
 		return len(pids) == 1
@@ -343,7 +342,7 @@ func freePort(t *testing.T) int {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	return tcp(l.Addr()).Port
 }
 
 // fakeNimbus serves blobs and assignments and counts what it hears. Methods that are not here answer with an error.
@@ -507,6 +506,14 @@ func (n *fakeNimbus) DownloadBlobChunk(_ context.Context, session string) ([]byt
 	return chunk, nil
 }
 
-func portOf(addr net.Addr) int { return addr.(*net.TCPAddr).Port }
+func portOf(addr net.Addr) int { return tcp(addr).Port }
+
+func tcp(addr net.Addr) *net.TCPAddr {
+	a, ok := addr.(*net.TCPAddr)
+	if !ok {
+		panic("listened on something else than TCP")
+	}
+	return a
+}
 
 func pidText(pid int) string { return strconv.Itoa(pid) }

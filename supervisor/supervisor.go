@@ -79,29 +79,29 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("configure supervisor: %w", err)
 	}
-	log := deps.Log.Named("supervisor")
+	logger := deps.Log.Named("supervisor")
 	n := newNimbus(cfg)
 	s := &Supervisor{
-		cfg: cfg, state: deps.Cluster, log: log, origin: time.Now(), nimbus: n,
+		cfg: cfg, state: deps.Cluster, log: logger, origin: time.Now(), nimbus: n,
 		blobs: localizer.New(localizer.Config{
 			Layout:     cfg.Layout,
 			Threads:    int(cfg.Conf.Int(config.SupervisorBlobstoreDownloadThreadCount, 0)),
 			CheckEvery: time.Duration(cfg.Conf.Int(config.SupervisorLocalizerUpdateBlobIntervalSecs, 0)) * time.Second,
 			CacheBytes: cfg.Conf.Int(config.SupervisorLocalizerCacheTargetSizeMb, 0) << 20,
-		}, n, log),
-		store: localstate.New(cfg.Layout.State(), time.Now, log),
+		}, n, logger),
+		store: localstate.New(cfg.Layout.State(), time.Now, logger),
 		workers: container.New(container.Config{
 			Layout: cfg.Layout, Environ: cfg.Environ, ClassData: cfg.Conf.Bool(config.GustWorkerCdsEnabled, true),
 			OutputBytes: cfg.Conf.Int(config.GustSupervisorLogMaxBytes, 0),
 			OutputKeep:  int(cfg.Conf.Int(config.GustSupervisorLogMaxFiles, 0)),
-		}, log),
+		}, logger),
 		board: newBoard(), poll: make(chan struct{}, 1), ready: make(chan struct{}),
 		ports: map[int]*port{}, given: map[int]*storm.LocalAssignment{},
 	}
 	s.server = rpc.New(rpc.Config{
 		Addr:    net.JoinHostPort(cfg.BindHost, strconv.Itoa(cfg.ThriftPort)),
 		Workers: cfg.ThriftThreads, MaxFrame: cfg.MaxFrame,
-	}, storm.NewSupervisorProcessor(&service{s}), log.Named("thrift"))
+	}, storm.NewSupervisorProcessor(&service{s}), logger.Named("thrift"))
 	return s, nil
 }
 

@@ -48,7 +48,7 @@ func (m *Machine) decideAlive() bool {
 		return m.stopWorker(Kill, m.cfg.KillGrace, "assignment changed")
 	case w.exited != "":
 		m.diedEarly()
-		m.note(true, "worker died, launching another", w.exited)
+		m.warn("worker died, launching another", w.exited)
 		// The process is gone; what may be left are its children, and nothing is to be waited for.
 		return m.stopWorker(KillAndRelaunch, 0, w.exited)
 	case w.restart != "":
@@ -56,7 +56,7 @@ func (m *Machine) decideAlive() bool {
 	case m.held[m.cur.TopologyID].stale:
 		return m.stopWorker(KillBlobUpdate, m.cfg.KillGrace, "blobs changed")
 	case w.started && m.now >= m.hungAt():
-		m.note(true, "worker hangs, launching another", m.silence())
+		m.warn("worker hangs, launching another", m.silence())
 		return m.stopWorker(KillAndRelaunch, m.cfg.KillGrace, "no heartbeat")
 	}
 	if m.want != m.cur {
@@ -115,7 +115,7 @@ func (m *Machine) exchanged(a *storm.LocalAssignment) bool {
 		return false
 	}
 	h.updating, h.stale = 0, false
-	m.note(true, "blobs were not exchanged, going on with the old ones", a.TopologyID+": time is over")
+	m.warn("blobs were not exchanged, going on with the old ones", a.TopologyID+": time is over")
 	return true
 }
 
@@ -140,7 +140,7 @@ func (m *Machine) orderStop() {
 		return
 	}
 	if w.stop.ordered {
-		m.note(true, "worker is still there, killing it again", "")
+		m.warn("worker is still there, killing it again", "")
 		w.stop.grace = 0
 	}
 	w.stop.ordered = true
@@ -210,7 +210,7 @@ func (m *Machine) quickDeath() {
 	}
 	wait = min(wait, m.cfg.BackoffMax)
 	m.launchAt += wait
-	m.note(true, "worker dies again and again at its start, waiting before the next launch",
+	m.warn("worker dies again and again at its start, waiting before the next launch",
 		fmt.Sprintf("%d deaths in a row, next launch in %s", m.streak, wait))
 }
 

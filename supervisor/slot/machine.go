@@ -166,12 +166,12 @@ func (m *Machine) learn(ev Event) {
 	case Gone:
 		if m.workerOf(ev.Seq) != nil {
 			m.worker = nil
-			m.do(Remove{Seq: ev.Seq})
+			m.do(Remove(ev))
 		}
 	case KillFailed:
 		if w := m.workerOf(ev.Seq); w != nil && w.stop != nil {
 			w.stop.retryAt = min(w.stop.retryAt, m.now+m.cfg.KillRetry)
-			m.note(true, "worker could not be killed, will try again", ev.Reason)
+			m.warn("worker could not be killed, will try again", ev.Reason)
 		}
 	case Tick:
 	}
@@ -221,10 +221,10 @@ func (m *Machine) localizationFailed(ev LocalizationFailed) {
 		case 0:
 		case h.attempt:
 			h.attempt, h.retryAt = 0, m.now+m.cfg.LocalizeRetry
-			m.note(true, "blobs could not be localized, will try again", fmt.Sprintf("%s: %s", id, ev.Reason))
+			m.warn("blobs could not be localized, will try again", fmt.Sprintf("%s: %s", id, ev.Reason))
 		case h.updating:
 			h.updating, h.stale = 0, false
-			m.note(true, "blobs were not exchanged, going on with the old ones", fmt.Sprintf("%s: %s", id, ev.Reason))
+			m.warn("blobs were not exchanged, going on with the old ones", fmt.Sprintf("%s: %s", id, ev.Reason))
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (m *Machine) launchFailed(ev LaunchFailed) {
 	if m.workerOf(ev.Seq) == nil {
 		return
 	}
-	m.note(true, "worker could not be launched", ev.Reason)
+	m.warn("worker could not be launched", ev.Reason)
 	m.quickDeath()
 	m.worker = nil
 	m.do(Remove{Seq: ev.Seq})
@@ -255,8 +255,8 @@ func (m *Machine) workerOf(seq int) *worker {
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
-func (m *Machine) note(warn bool, text, detail string) {
-	m.do(Note{Text: text, Detail: detail, Warn: warn})
+func (m *Machine) warn(text, detail string) {
+	m.do(Note{Text: text, Detail: detail, Warn: true})
 }
 
 func orElse(s, other string) string {
