@@ -7,9 +7,11 @@ package nimbus
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/apache/thrift/lib/go/thrift"
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/gust-stream/gust/cluster"
@@ -57,21 +59,31 @@ func (c *code) encode(ctx context.Context) (conf, user []byte, err error) {
 	if err != nil {
 		return nil, nil, asInvalid(err)
 	}
+	if conf, err = pack(text); err != nil {
+		return nil, nil, fmt.Errorf("pack conf: %w", err)
+	}
+	plain := thrift.NewTMemoryBufferLen(len(text))
+	if err := c.user.Write(ctx, thrift.NewTBinaryProtocolConf(plain, nil)); err != nil {
+		return nil, nil, fmt.Errorf("pack code: %w", err)
+	}
+	if user, err = pack(plain.Bytes()); err != nil {
+		return nil, nil, fmt.Errorf("pack code: %w", err)
+	}
+	return conf, user, nil
+}
+
+// pack compresses without the tables of an ordinary writer: those are more than a megabyte, a conf is a few kilobytes.
+func pack(plain []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	zipper, err := gzip.NewWriterLevel(&packed, gzip.StatelessCompression)
 	if err != nil {
-		return nil, nil, fmt.Errorf("pack conf: %w", err)
+		return nil, err
 	}
-	if _, err := zipper.Write(text); err != nil {
-		return nil, nil, fmt.Errorf("pack conf: %w", err)
+	_, err = zipper.Write(plain)
+	if err := errors.Join(err, zipper.Close()); err != nil {
+		return nil, err
 	}
-	if err := zipper.Close(); err != nil {
-		return nil, nil, fmt.Errorf("pack conf: %w", err)
-	}
-	if user, err = cluster.Encode(ctx, c.user); err != nil {
-		return nil, nil, err
-	}
-	return packed.Bytes(), user, nil
+	return packed.Bytes(), nil
 }
 
 // readCode reads the blobs of a topology.

@@ -179,24 +179,40 @@ func (n *Nimbus) input(topologies []*topologyState, j judgement, afresh string, 
 
 // wishOf is one topology as the scheduler sees it. One that is broken keeps what it has.
 func wishOf(t *topologyState, j judgement, afresh bool) scheduler.Topology {
-	w := scheduler.Topology{ID: t.id, Workers: int(t.base.NumWorkers), Rebalance: afresh && t.broken == nil}
-	for _, id := range t.executors {
-		w.Executors = append(w.Executors, scheduler.Executor{Start: int32(id[0]), End: int32(id[1])})
+	w := scheduler.Topology{
+		ID: t.id, Workers: int(t.base.NumWorkers), Rebalance: afresh && t.broken == nil, Executors: make([]scheduler.Executor, len(t.executors)),
 	}
-	if t.assignment == nil {
-		return w
+	var assigned map[storm.ExecutorID]*storm.NodeInfo
+	if t.assignment != nil {
+		assigned = t.assignment.ExecutorNodePort
+		w.Current = make([]scheduler.Current, 0, len(assigned))
 	}
-	for id, info := range t.assignment.ExecutorNodePort {
+	place := func(id storm.ExecutorID, info *storm.NodeInfo) {
 		slot := keyOf(info)
 		w.Current = append(w.Current, scheduler.Current{
-			Placement: scheduler.Placement{
-				Executor: scheduler.Executor{Start: int32(id[0]), End: int32(id[1])},
-				Slot:     scheduler.Slot{Node: slot.node, Port: int32(slot.port)},
-			},
-			Alive: t.broken != nil || !j.isDead(t.id, id),
+			Placement: scheduler.Placement{Executor: executorOf(id), Slot: scheduler.Slot{Node: slot.node, Port: int32(slot.port)}},
+			Alive:     t.broken != nil || !j.isDead(t.id, id),
 		})
 	}
+	for i, id := range t.executors { // ascending, which saves the scheduler a sort
+		w.Executors[i] = executorOf(id)
+		if info := assigned[id]; info != nil {
+			place(id, info)
+		}
+	}
+	if len(w.Current) == len(assigned) {
+		return w
+	}
+	for id, info := range assigned { // what is assigned but not wanted any more
+		if _, wanted := t.components[id]; !wanted {
+			place(id, info)
+		}
+	}
 	return w
+}
+
+func executorOf(id storm.ExecutorID) scheduler.Executor {
+	return scheduler.Executor{Start: int32(id[0]), End: int32(id[1])}
 }
 
 // change is an assignment that differs from the one before.
@@ -211,8 +227,11 @@ type change struct {
 
 // changeOf makes the next assignment of a topology and says whether it differs.
 func (n *Nimbus) changeOf(t *topologyState, out scheduler.Outcome, j judgement, afresh bool, now time.Time) (change, bool) {
+	if t.broken != nil || (!out.Changed && !afresh) {
+		return change{}, false
+	}
 	slots := slotsOf(t, out, j.lost)
-	if t.broken != nil || (t.assignment == nil && len(slots) == 0) || (!afresh && t.assignment != nil && sameSlots(t, slots)) {
+	if (t.assignment == nil && len(slots) == 0) || (!afresh && t.assignment != nil && sameSlots(t, slots)) {
 		return change{}, false
 	}
 	supervisors := n.model.supervisorsNow()

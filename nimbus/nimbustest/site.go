@@ -10,6 +10,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ type Site struct {
 
 	zookeeper string
 	nimbus    *nimbus.Nimbus
-	port      int
+	port      atomic.Int64
 	end       func()
 }
 
@@ -121,7 +122,7 @@ func (s *Site) StartNimbus(t testing.TB, tune func(*nimbus.Config)) {
 	if err != nil {
 		t.Fatalf("nimbus settings: %v", err)
 	}
-	cfg.Server.Addr = net.JoinHostPort(Host, strconv.Itoa(s.port))
+	cfg.Server.Addr = s.Addr()
 	if tune != nil {
 		tune(&cfg)
 	}
@@ -133,8 +134,9 @@ func (s *Site) StartNimbus(t testing.TB, tune func(*nimbus.Config)) {
 	if err != nil {
 		t.Fatalf("nimbus: %v", err)
 	}
-	s.port = addr.(*net.TCPAddr).Port //nolint:forcetypeassert // it listens on TCP
-	s.Conf[config.NimbusThriftPort] = int64(s.port)
+	if port := int64(addr.(*net.TCPAddr).Port); s.port.Swap(port) != port { //nolint:forcetypeassert // it listens on TCP
+		s.Conf[config.NimbusThriftPort] = port
+	}
 	stop := Background(t, "nimbus", s.nimbus.Run)
 	s.end = func() {
 		stop()
@@ -147,13 +149,13 @@ func (s *Site) StartNimbus(t testing.TB, tune func(*nimbus.Config)) {
 func (s *Site) StopNimbus() { s.end() }
 
 // Addr is host:port of the Nimbus.
-func (s *Site) Addr() string { return net.JoinHostPort(Host, strconv.Itoa(s.port)) }
+func (s *Site) Addr() string { return net.JoinHostPort(Host, strconv.FormatInt(s.port.Load(), 10)) }
 
 // ZooKeeper is host:port of the cluster state.
 func (s *Site) ZooKeeper() string { return s.zookeeper }
 
 // Port is the Thrift port of the Nimbus.
-func (s *Site) Port() int { return s.port }
+func (s *Site) Port() int { return int(s.port.Load()) }
 
 // Client connects to the Nimbus; the connection ends with the test.
 func (s *Site) Client(t testing.TB) *storm.NimbusClient {
