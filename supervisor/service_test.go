@@ -168,3 +168,46 @@ func TestHealthCheckTimeout(t *testing.T) {
 		}
 	}
 }
+
+func TestProfilerWithoutStormsScript(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	said := filepath.Join(dir, "said")
+	script := "#!/bin/sh\necho \"$@\" >> " + said + "\necho a thread\n[ \"$1\" != 13 ]\n"
+	if err := os.WriteFile(filepath.Join(dir, "bin/jcmd"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	r := profiler{script: filepath.Join(dir, "bin/flight.bash"), java: dir, pid: 7, dir: dir}
+	for action, want := range map[storm.ProfileAction]string{
+		storm.ProfileAction_JPROFILE_START: "7 JFR.start name=gust settings=profile",
+		storm.ProfileAction_JPROFILE_STOP:  "7 JFR.stop name=gust filename=" + dir + "/recording-7-",
+		storm.ProfileAction_JPROFILE_DUMP:  "7 JFR.dump name=gust filename=" + dir + "/recording-7-",
+		storm.ProfileAction_JMAP_DUMP:      "7 GC.heap_dump " + dir + "/recording-7-",
+		storm.ProfileAction_JSTACK_DUMP:    "7 Thread.print",
+	} {
+		if err := r.run(t.Context(), action); err != nil {
+			t.Errorf("%s: %v", action, err)
+		}
+		text, err := os.ReadFile(said)
+		if err != nil || !strings.HasPrefix(string(text), want) {
+			t.Errorf("%s ran jcmd %q, want %q (%v)", action, text, want, err)
+		}
+		if err := os.Remove(said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dumps, err := filepath.Glob(filepath.Join(dir, "jstack-7-*.txt"))
+	if err != nil || len(dumps) != 1 {
+		t.Fatalf("thread dumps are %v, %v", dumps, err)
+	}
+	if text, err := os.ReadFile(dumps[0]); err != nil || string(text) != "a thread\n" {
+		t.Errorf("thread dump is %q, %v", text, err)
+	}
+	r.pid = 13
+	if err := r.run(t.Context(), storm.ProfileAction_JSTACK_DUMP); err == nil || !strings.Contains(err.Error(), "a thread") {
+		t.Errorf("a command that goes wrong gives %v", err)
+	}
+}
