@@ -62,6 +62,8 @@ type Config struct {
 	// 200,000.
 	MaxUnpackedBytes   int64
 	MaxUnpackedEntries int
+	// MaxMetadataBytes bounds the unpacked size of a topology's conf, and of its code: 256 MiB.
+	MaxMetadataBytes int64
 }
 
 func (c Config) withDefaults() Config {
@@ -73,6 +75,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.CacheBytes, 10<<30)
 	setDefault(&c.MaxUnpackedBytes, 8<<30)
 	setDefault(&c.MaxUnpackedEntries, 200_000)
+	setDefault(&c.MaxMetadataBytes, 256<<20)
 	return c
 }
 

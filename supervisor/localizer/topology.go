@@ -8,10 +8,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,9 +23,6 @@ import (
 	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
-
-// maxMetadata bounds the unpacked size of a topology's conf and code.
-const maxMetadata = 256 << 20
 
 // Topology is a localized topology. Its fields are those of container.Topology, so that one converts to the other.
 type Topology struct {
@@ -84,7 +81,7 @@ func (c *claim) run(ctx context.Context, how bring) (*Topology, error) {
 			return err
 		}
 		var err error
-		if topology.Conf, err = readConf(topology.Dir); err != nil {
+		if topology.Conf, err = readConf(topology.Dir, c.l.cfg.MaxMetadataBytes); err != nil {
 			return err
 		}
 		if users, err = userBlobs(topology.Conf); err != nil {
@@ -97,7 +94,7 @@ func (c *claim) run(ctx context.Context, how bring) (*Topology, error) {
 			return err
 		}
 		var err error
-		if topology.Version, dependencies, err = readCode(topology.Dir); err != nil {
+		if topology.Version, dependencies, err = readCode(topology.Dir, c.l.cfg.MaxMetadataBytes); err != nil {
 			return err
 		}
 		return c.bringAll(ctx, how, dependencies)
@@ -205,9 +202,9 @@ func checkLocalName(name string, taken map[string]string) error {
 }
 
 // readConf reads stormconf.ser in dir: JSON in gzip.
-func readConf(dir string) (config.Conf, error) {
+func readConf(dir string, limit int64) (config.Conf, error) {
 	path := filepath.Join(dir, localstate.TopologyConf)
-	data, err := readGzip(path)
+	data, err := readGzip(path, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -219,17 +216,17 @@ func readConf(dir string) (config.Conf, error) {
 }
 
 // readCode reads stormcode.ser in dir, a topology in gzip, for its Storm version and its dependencies: jars, then artifacts.
-func readCode(dir string) (version string, dependencies []userBlob, err error) {
+func readCode(dir string, limit int64) (version string, dependencies []userBlob, err error) {
 	path := filepath.Join(dir, localstate.TopologyCode)
-	data, err := readGzip(path)
+	data, err := readGzip(path, limit)
 	if err != nil {
 		return "", nil, err
 	}
 	buffer := thrift.NewTMemoryBuffer()
 	buffer.Buffer.Write(data)
-	limit := &thrift.TConfiguration{MaxMessageSize: int32(len(data))} //nolint:gosec // at most maxMetadata
+	conf := &thrift.TConfiguration{MaxMessageSize: int32(min(len(data), math.MaxInt32))} //nolint:gosec // bounded
 	var code storm.StormTopology
-	if err := code.Read(context.Background(), thrift.NewTBinaryProtocolConf(buffer, limit)); err != nil {
+	if err := code.Read(context.Background(), thrift.NewTBinaryProtocolConf(buffer, conf)); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", path, err)
 	}
 	taken := map[string]string{}
@@ -249,12 +246,12 @@ func readCode(dir string) (version string, dependencies []userBlob, err error) {
 	return version, dependencies, nil
 }
 
-func readGzip(path string) ([]byte, error) {
+func readGzip(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := unzip(f)
+	data, err := unzip(f, limit)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -264,18 +261,18 @@ func readGzip(path string) ([]byte, error) {
 	return data, nil
 }
 
-func unzip(r io.Reader) ([]byte, error) {
+func unzip(r io.Reader, limit int64) ([]byte, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, err
 	}
 	var data bytes.Buffer
-	n, err := io.Copy(&data, io.LimitReader(z, maxMetadata+1))
+	n, err := io.Copy(&data, io.LimitReader(z, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if n > maxMetadata {
-		return nil, errors.New("unpacks to more than 256 MiB")
+	if n > limit {
+		return nil, fmt.Errorf("unpacks to more than %d bytes", limit)
 	}
 	return data.Bytes(), nil
 }
