@@ -130,8 +130,12 @@ func (n *Nimbus) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.reconcileBlobs(ctx, ids); err != nil {
-		return err
+	// Once is enough: later the folder changes only by calls, and what a call is about to announce must not be taken away.
+	if !n.reconciled {
+		if err := n.reconcileBlobs(ctx, ids); err != nil {
+			return err
+		}
+		n.reconciled = true
 	}
 	topologies := make([]*topologyState, len(ids))
 	group, gctx := errgroup.WithContext(ctx)

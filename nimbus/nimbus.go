@@ -77,6 +77,8 @@ type Nimbus struct {
 	suspects chan map[string]bool
 	// changing is held while the state of a topology is read, changed and written: calls and the owner both do that.
 	changing sync.Mutex
+	// reconciled says that the folder of blobs was compared with the cluster state; only the goroutine that stands reads and writes it.
+	reconciled bool
 	// owner is what only the owner goroutine touches.
 	owner ownerState
 }
