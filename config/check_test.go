@@ -120,6 +120,13 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
+func TestUnknownKeysLeavesStormHomeAlone(t *testing.T) {
+	t.Parallel()
+	if w := UnknownKeys(Conf{StormHome: "/opt/storm", "storm.hom": "/opt/storm"}); len(w) != 1 {
+		t.Errorf("have %q, want one about storm.hom", w)
+	}
+}
+
 // TestEveryCheckIsKnown makes sure that a table of a newer Storm cannot bring a check that nothing here runs.
 func TestEveryCheckIsKnown(t *testing.T) {
 	t.Parallel()

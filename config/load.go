@@ -41,6 +41,10 @@ const (
 	authYAML  = "storm-cluster-auth.yaml" // ZooKeeper credentials of the daemons, in a file that only they may read
 )
 
+// StormHome names the Storm home in a conf. Storm itself knows it as a system property only, so no release has it in its table
+// of keys; the commands read it where nothing else names the home.
+const StormHome = "storm.home"
+
 // builtin is what Sources.Defaults says when no JAR was read.
 const builtin = "built-in"
 

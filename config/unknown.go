@@ -20,7 +20,7 @@ func UnknownKeys(conf Conf) []string {
 	var out []string
 	for _, key := range conf.Keys() {
 		word, _, dotted := strings.Cut(key, ".")
-		if _, known := lookup(key); known || !dotted || !first[word] {
+		if _, known := lookup(key); known || key == StormHome || !dotted || !first[word] {
 			continue
 		}
 		if near := nearest(key); near != "" {

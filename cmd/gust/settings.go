@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,13 +61,19 @@ func (s *settings) load() (config.Conf, config.Sources, error) {
 	return conf, sources, nil
 }
 
-// home finds the Storm home: the flag, the environment, storm.home on the command line, or the folder that make lays out
-// beside the binary. None is no error here, since not every command needs one.
+// home finds the Storm home: the flag, storm.home on the command line, the environment, storm.home in the conf's file, or the
+// folder that make lays out beside the binary. None is no error here, since not every command needs one.
 func (s *settings) home(overrides config.Conf) (string, error) {
-	for _, named := range []string{s.stormHome, overrides.String("storm.home", ""), os.Getenv("STORM_HOME")} {
-		if named == "" {
-			continue
+	named := cmp.Or(s.stormHome, overrides.String(config.StormHome, ""), os.Getenv("STORM_HOME"))
+	if named == "" {
+		// A file outside of any home: the one that is named, or the one in the folder that is named.
+		conf, _, err := config.Load(config.Options{ConfFile: s.confFile, Env: os.Getenv})
+		if err != nil {
+			return "", fmt.Errorf("read the conf: %w", err)
 		}
+		named = conf.String(config.StormHome, "")
+	}
+	if named != "" {
 		if info, err := os.Stat(named); err != nil || !info.IsDir() {
 			return "", fmt.Errorf("storm home %s is no folder", named)
 		}
