@@ -4,6 +4,7 @@
 
 STORM_VERSION := 2.8.3
 STORM_HOME_DIR := build/storm-home/$(STORM_VERSION)
+OLDER_VERSIONS := 2.6.4 2.4.0
 STORM_STOCK_DIR := build/storm-stock/$(STORM_VERSION)
 TOPOLOGIES_JAR := build/topologies.jar
 
@@ -11,7 +12,7 @@ export GUST_STORM_HOME := $(CURDIR)/$(STORM_HOME_DIR)
 export GUST_STORM_STOCK := $(CURDIR)/$(STORM_STOCK_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build storm-home storm-stock topologies demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
+.PHONY: help setup build storm-home storm-older storm-stock topologies demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
 
 help: ## list the tasks
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +28,9 @@ build: ## build bin/gust and its link bin/storm
 storm-home: setup ## lay out a Storm home from Maven (the stock workers)
 	@scripts/storm-home $(STORM_VERSION) $(STORM_HOME_DIR)
 
+storm-older: setup ## lay out Storm homes of older releases, for tests
+	@for version in $(OLDER_VERSIONS); do scripts/storm-home $$version build/storm-home/$$version || exit; done
+
 storm-stock: setup ## lay out stock Storm's own daemons too, for comparison
 	@scripts/storm-home $(STORM_VERSION) $(STORM_STOCK_DIR) --server
 
@@ -36,7 +40,7 @@ topologies: setup ## build the JAR of test and demo topologies
 demo: build storm-home topologies ## run a word count and watch it (Ctrl-C ends it)
 	@scripts/demo
 
-test: build storm-home storm-stock topologies ## everything that CI runs
+test: build storm-home storm-older storm-stock topologies ## everything that CI runs
 	@scripts/test
 
 unit: ## the Go tests alone, without set-up
@@ -51,7 +55,7 @@ gen: setup ## regenerate thrift/storm.thrift, its Go code and the tables
 gen-check: gen ## prove that the generated code is current
 	@git diff --exit-code -- thrift config docs/config.md
 
-compat: build storm-home storm-stock topologies ## every scenario on stock Storm and on gust, compared
+compat: build storm-home storm-older storm-stock topologies ## every scenario on stock Storm and on gust, compared
 	@scripts/compat all
 
 compat-record: storm-home storm-stock topologies ## record stock Storm's answers
