@@ -32,8 +32,10 @@ func putBlob(t *testing.T, c *storm.NimbusClient, key, content string) {
 	}
 }
 
-func getBlob(t *testing.T, c *storm.NimbusClient, key string) string {
+// getBlob downloads the blob "words".
+func getBlob(t *testing.T, c *storm.NimbusClient) string {
 	t.Helper()
+	const key = "words"
 	begun, err := c.BeginBlobDownload(t.Context(), key)
 	if err != nil {
 		t.Fatalf("download %s: %v", key, err)
@@ -64,7 +66,7 @@ func TestBlobs(t *testing.T) {
 	c := site.Client(t)
 	content := strings.Repeat("0123456789abcdef", 10_000)
 	putBlob(t, c, "words", content)
-	if got := getBlob(t, c, "words"); got != content {
+	if got := getBlob(t, c); got != content {
 		t.Errorf("downloaded %d bytes of %d", len(got), len(content))
 	}
 	meta, err := c.GetBlobMeta(t.Context(), "words")
@@ -78,13 +80,13 @@ func TestBlobs(t *testing.T) {
 	if err := c.UploadBlobChunk(t.Context(), session, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
-	if got := getBlob(t, c, "words"); got != content {
+	if got := getBlob(t, c); got != content {
 		t.Errorf("an unfinished update shows")
 	}
 	if err := c.FinishBlobUpload(t.Context(), session); err != nil {
 		t.Fatal(err)
 	}
-	if got := getBlob(t, c, "words"); got != "new" {
+	if got := getBlob(t, c); got != "new" {
 		t.Errorf("after the update there is %q", got)
 	}
 	changed, err := c.GetBlobMeta(t.Context(), "words")
@@ -94,7 +96,7 @@ func TestBlobs(t *testing.T) {
 	site.StopNimbus()
 	site.StartNimbus(t, nil)
 	c = site.Client(t)
-	if got := getBlob(t, c, "words"); got != "new" {
+	if got := getBlob(t, c); got != "new" {
 		t.Errorf("after a restart there is %q", got)
 	}
 	if err := c.DeleteBlob(t.Context(), "words"); err != nil {
@@ -202,7 +204,7 @@ func TestBlobsOutliveALostClusterState(t *testing.T) {
 		t.Fatal(err)
 	}
 	site.StartNimbus(t, nil)
-	if got := getBlob(t, site.Client(t), "words"); got != "x" {
+	if got := getBlob(t, site.Client(t)); got != "x" {
 		t.Errorf("there is %q", got)
 	}
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // errNotLeader is what leader-only calls get elsewhere; clients see an internal error, as with Storm.
-var errNotLeader = errors.New("not a leader") //nolint:gochecknoglobals // a sentinel error
+var errNotLeader = errors.New("not a leader")
 
 // errNotReady is what calls get while the cluster state is not loaded yet.
-var errNotReady = errors.New("the cluster state is not loaded yet") //nolint:gochecknoglobals // a sentinel error
+var errNotReady = errors.New("the cluster state is not loaded yet")
 
 // unknownID answers a call that names a topology by an id which does not exist.
 func unknownID(id string) error { return &storm.NotAliveException{Msg: id} }

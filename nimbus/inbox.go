@@ -42,7 +42,7 @@ func (i inbox) jar(location string) (string, error) {
 	if err != nil {
 		return "", invalid("Uploaded JAR '%s' does not exist", location)
 	}
-	real, err := filepath.EvalSymlinks(location)
+	path, err := filepath.EvalSymlinks(location)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		// What lies outside must look the same whether it exists or not.
@@ -52,14 +52,14 @@ func (i inbox) jar(location string) (string, error) {
 		return "", invalid("Uploaded JAR '%s' does not exist", location)
 	case err != nil:
 		return "", outside(location)
-	case !inside(root, real):
+	case !inside(root, path):
 		return "", outside(location)
 	}
-	info, err := os.Lstat(real)
+	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return "", invalid("Uploaded JAR '%s' is not a file", location)
 	}
-	return real, nil
+	return path, nil
 }
 
 func outside(location string) error {

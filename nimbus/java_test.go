@@ -73,12 +73,12 @@ func TestStormsOwnClient(t *testing.T) {
 		t.Errorf("list says:\n%s", out)
 	}
 	java(t, site, "Deactivate", "wc")
-	if s := status(t, c, "wc"); s != "INACTIVE" {
+	if s := status(t, c); s != "INACTIVE" {
 		t.Errorf("after deactivate the status is %s", s)
 	}
 	java(t, site, "Activate", "wc")
 	java(t, site, "Rebalance", "wc", "-w", "0", "-n", "2", "-e", "split=1")
-	nimbustest.Until(t, "it is rebalanced", func() bool { return sup.Executors(id) == 4 && status(t, c, "wc") == "ACTIVE" })
+	nimbustest.Until(t, "it is rebalanced", func() bool { return sup.Executors(id) == 4 && status(t, c) == "ACTIVE" })
 	java(t, site, "SetLogLevel", "wc", "-l", "com.example=DEBUG:30")
 	levels, err := c.GetLogConfig(t.Context(), id)
 	if err != nil || levels.NamedLoggerLevel["com.example"].GetTargetLogLevel() != "DEBUG" {
@@ -97,7 +97,7 @@ func TestStormsOwnClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	java(t, site, "Blobstore", "create", "-f", content, "words")
-	if got := getBlob(t, c, "words"); len(got) != 250_000 {
+	if got := getBlob(t, c); len(got) != 250_000 {
 		t.Errorf("the uploaded blob has %d bytes", len(got))
 	}
 	if out := java(t, site, "Blobstore", "list"); !strings.Contains(out, "words") {

@@ -15,13 +15,12 @@ import (
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
-func number(n int32) *int32 { return &n }
-
-func status(t *testing.T, c *storm.NimbusClient, name string) string {
+// status is the status of the topology wc.
+func status(t *testing.T, c *storm.NimbusClient) string {
 	t.Helper()
-	s, err := c.GetTopologySummaryByName(t.Context(), name)
+	s, err := c.GetTopologySummaryByName(t.Context(), "wc")
 	if err != nil {
-		t.Fatalf("find %s: %v", name, err)
+		t.Fatalf("find wc: %v", err)
 	}
 	return s.Status
 }
@@ -73,10 +72,10 @@ func TestKilledTopologyWaits(t *testing.T) {
 	sup := site.Supervisor(t, "sup-1", 6700)
 	id := nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
 	nimbustest.Until(t, "it is assigned", func() bool { return sup.Executors(id) > 0 })
-	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: number(1)}); err != nil {
+	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: new(int32(1))}); err != nil {
 		t.Fatal(err)
 	}
-	if s := status(t, c, "wc"); s != "KILLED" {
+	if s := status(t, c); s != "KILLED" {
 		t.Errorf("status is %s", s)
 	}
 	if ok, err := c.IsTopologyNameAllowed(t.Context(), "wc"); err != nil || ok {
@@ -113,7 +112,7 @@ func TestRebalance(t *testing.T) {
 	}
 	overrides := `{"topology.max.spout.pending":77,"topology.submitter.user":"root","storm.id":"x"}`
 	err = c.Rebalance(t.Context(), "wc", &storm.RebalanceOptions{
-		WaitSecs: number(0), NumWorkers: number(3), NumExecutors: map[string]int32{"split": 2}, TopologyConfOverrides: &overrides,
+		WaitSecs: new(int32(0)), NumWorkers: new(int32(3)), NumExecutors: map[string]int32{"split": 2}, TopologyConfOverrides: &overrides,
 		TopologyResourcesOverrides: map[string]map[string]float64{"count": {"onheap.memory.mb": 200}},
 	})
 	if err != nil {
@@ -184,7 +183,7 @@ func TestRefusedRebalances(t *testing.T) {
 		if e, ok := errors.AsType[*storm.InvalidTopologyException](err); !ok || !strings.Contains(e.Msg, want) {
 			t.Errorf("rebalance says %v, want an InvalidTopologyException with %q", err, want)
 		}
-		if s := status(t, c, "wc"); s != "ACTIVE" {
+		if s := status(t, c); s != "ACTIVE" {
 			t.Fatalf("status is %s after a refused rebalance", s)
 		}
 	}
@@ -198,16 +197,16 @@ func TestRebalanceSurvivesARestart(t *testing.T) {
 	if err := c.Deactivate(t.Context(), "wc"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Rebalance(t.Context(), "wc", &storm.RebalanceOptions{WaitSecs: number(1), NumWorkers: number(2)}); err != nil {
+	if err := c.Rebalance(t.Context(), "wc", &storm.RebalanceOptions{WaitSecs: new(int32(1)), NumWorkers: new(int32(2))}); err != nil {
 		t.Fatal(err)
 	}
-	if s := status(t, c, "wc"); s != "REBALANCING" {
+	if s := status(t, c); s != "REBALANCING" {
 		t.Errorf("status is %s", s)
 	}
 	site.StopNimbus()
 	site.StartNimbus(t, nil)
 	c = site.Client(t)
-	nimbustest.Until(t, "the rebalance is done", func() bool { return status(t, c, "wc") == "INACTIVE" })
+	nimbustest.Until(t, "the rebalance is done", func() bool { return status(t, c) == "INACTIVE" })
 }
 
 func TestLogLevelsCredentialsAndDebug(t *testing.T) {

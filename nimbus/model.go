@@ -36,6 +36,9 @@ type topologyState struct {
 
 func (t *topologyState) name() string { return t.base.Name }
 
+// readable says whether the blobs of the topology could be read.
+func (t *topologyState) readable() bool { return t.broken == nil }
+
 // model is safe for concurrent use.
 type model struct {
 	mu sync.RWMutex

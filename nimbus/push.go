@@ -126,7 +126,7 @@ func send(ctx context.Context, addr string, assignments *storm.SupervisorAssignm
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }() // whether it was delivered is known by then
 	if err := storm.NewSupervisorClient(client).SendSupervisorAssignments(ctx, assignments); err != nil {
 		return fmt.Errorf("send assignments: %w", err)
 	}

@@ -51,7 +51,7 @@ func TestRestartMovesNobody(t *testing.T) {
 	if err != nil || !after.Equals(before) {
 		t.Errorf("assignment changed to %v, %v", after, err)
 	}
-	if s := status(t, c, "wc"); s != "ACTIVE" {
+	if s := status(t, c); s != "ACTIVE" {
 		t.Errorf("status is %s", s)
 	}
 }
@@ -69,7 +69,7 @@ func TestSupervisorThatDiedAloneKeepsItsWorkers(t *testing.T) {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
-				return nil //nolint:nilerr // closed at the end of the test
+				return nil // closed at the end of the test
 			}
 			_ = conn.Close()
 		}
@@ -189,7 +189,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	second.DependencyJars = []string{"dep-shared"}
 	nimbustest.Submit(t, c, "wc", nil, first)
 	nimbustest.Submit(t, c, "other", nil, second)
-	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: number(0)}); err != nil {
+	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: new(int32(0))}); err != nil {
 		t.Fatal(err)
 	}
 	nimbustest.Until(t, "the leftovers are gone", func() bool {
@@ -242,7 +242,7 @@ func TestDamagedBlobsStopNobody(t *testing.T) {
 	if err != nil || !strings.HasPrefix(summary.GetSchedStatus(), "Not scheduled: ") {
 		t.Errorf("the damaged topology is %v, %v", summary, err)
 	}
-	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: number(0)}); err != nil {
+	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: new(int32(0))}); err != nil {
 		t.Fatal(err)
 	}
 	nimbustest.Until(t, "it is stopped", func() bool { return sup.Executors(id) == 0 })

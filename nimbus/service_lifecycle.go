@@ -151,7 +151,7 @@ func (n *Nimbus) checkResources(t *topologyState, overrides map[string]map[strin
 // applyOverrides rewrites the blobs of a topology. The caller holds changing.
 func (n *Nimbus) applyOverrides(ctx context.Context, id string, options *storm.RebalanceOptions) error {
 	t := n.model.byID(id)
-	if t == nil || t.broken != nil {
+	if t == nil || !t.readable() {
 		return nil
 	}
 	conf, user := t.code.conf, t.code.user

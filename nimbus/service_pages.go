@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gust-stream/gust/config"
@@ -103,9 +104,7 @@ func aggregate(t *topologyState, component string, kind storm.ComponentType) *st
 	zero := func() *int64 { return new(int64) }
 	r := t.code.requests[component]
 	resources := map[string]float64{"cpu.pcore.percent": r.CPU, "onheap.memory.mb": r.OnHeap, "offheap.memory.mb": r.OffHeap}
-	for name, v := range r.Other {
-		resources[name] = v
-	}
+	maps.Copy(resources, r.Other)
 	out := &storm.ComponentAggregateStats{
 		Type: &kind,
 		CommonStats: &storm.CommonAggregateStats{

@@ -13,7 +13,7 @@ import (
 )
 
 // errNoSession is what a call gets that names a transfer which does not exist or has expired.
-var errNoSession = errors.New("no such session, or it timed out") //nolint:gochecknoglobals // a sentinel error
+var errNoSession = errors.New("no such session, or it timed out")
 
 // session is one transfer: value is used by one call at a time.
 type session[T any] struct {

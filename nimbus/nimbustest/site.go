@@ -60,89 +60,99 @@ type Options struct {
 }
 
 // Start starts a site and waits until its Nimbus leads.
-func Start(t testing.TB, o Options) *Site {
-	t.Helper()
-	s := &Site{Dir: t.TempDir(), Log: zap.NewNop()}
+func Start(tb testing.TB, o Options) *Site {
+	tb.Helper()
+	s := &Site{Dir: tb.TempDir(), Log: zap.NewNop()}
 	if !o.Quiet {
-		s.Log = zaptest.NewLogger(t, zaptest.Level(zap.InfoLevel))
+		s.Log = zaptest.NewLogger(tb, zaptest.Level(zap.InfoLevel))
 	}
-	s.startZooKeeper(t)
+	s.startZooKeeper(tb)
 	conf, _, err := config.Load(config.Options{})
 	if err != nil {
-		t.Fatalf("load conf: %v", err)
+		tb.Fatalf("load conf: %v", err)
 	}
 	host, port, err := net.SplitHostPort(s.zookeeper)
 	if err != nil {
-		t.Fatalf("cluster state address: %v", err)
+		tb.Fatalf("cluster state address: %v", err)
 	}
 	number, err := strconv.ParseInt(port, 10, 64)
 	if err != nil {
-		t.Fatalf("cluster state port: %v", err)
+		tb.Fatalf("cluster state port: %v", err)
 	}
 	s.Conf = config.Merge(conf, config.Conf{
 		config.StormLocalDir: filepath.Join(s.Dir, "local"), config.StormLocalHostname: Host, config.NimbusThriftPort: int64(0),
 		config.NimbusSeeds: []any{Host}, config.StormZookeeperServers: []any{host}, config.StormZookeeperPort: number,
 	})
 	s.Conf = config.Merge(s.Conf, o.Conf)
-	s.State = s.connect(t)
-	s.StartNimbus(t, o.Tune)
+	s.State = s.connect(tb)
+	s.StartNimbus(tb, o.Tune)
 	return s
 }
 
-func (s *Site) startZooKeeper(t testing.TB) {
-	t.Helper()
+func (s *Site) startZooKeeper(tb testing.TB) {
+	tb.Helper()
 	zk, err := server.New(server.Config{Addr: Host + ":0", Dir: filepath.Join(s.Dir, "zookeeper")}, s.Log)
 	if err != nil {
-		t.Fatalf("cluster state: %v", err)
+		tb.Fatalf("cluster state: %v", err)
 	}
 	addr, err := zk.Listen()
 	if err != nil {
-		t.Fatalf("cluster state: %v", err)
+		tb.Fatalf("cluster state: %v", err)
 	}
 	s.zookeeper = addr.String()
-	Background(t, "cluster state", zk.Run)
+	Background(tb, "cluster state", zk.Run)
 }
 
-func (s *Site) connect(t testing.TB) *cluster.State {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Limit)
+func (s *Site) connect(tb testing.TB) *cluster.State {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), Limit)
 	defer cancel()
 	state, err := cluster.Connect(ctx, cluster.Config{Servers: []string{s.zookeeper}, Root: s.Conf.String(config.StormZookeeperRoot, "")}, s.Log)
 	if err != nil {
-		t.Fatalf("connect to the cluster state: %v", err)
+		tb.Fatalf("connect to the cluster state: %v", err)
 	}
-	t.Cleanup(state.Close)
+	tb.Cleanup(state.Close)
 	return state
 }
 
 // StartNimbus starts a Nimbus on the site's folder, on the port of the one before, and waits until it leads.
-func (s *Site) StartNimbus(t testing.TB, tune func(*nimbus.Config)) {
-	t.Helper()
+func (s *Site) StartNimbus(tb testing.TB, tune func(*nimbus.Config)) {
+	tb.Helper()
 	cfg, err := nimbus.ConfigFrom(s.Conf, "", config.TableVersion, Host)
 	if err != nil {
-		t.Fatalf("nimbus settings: %v", err)
+		tb.Fatalf("nimbus settings: %v", err)
 	}
 	cfg.Server.Addr = s.Addr()
 	if tune != nil {
 		tune(&cfg)
 	}
-	state := s.connect(t)
+	state := s.connect(tb)
 	s.nimbus = nimbus.New(cfg, nimbus.Deps{
 		Cluster: state, Blobs: blobstore.New(filepath.Join(config.BlobRoot(s.Conf, ""), "blobs")), Log: s.Log,
 	})
 	addr, err := s.nimbus.Listen()
 	if err != nil {
-		t.Fatalf("nimbus: %v", err)
+		tb.Fatalf("nimbus: %v", err)
 	}
-	if port := int64(addr.(*net.TCPAddr).Port); s.port.Swap(port) != port { //nolint:forcetypeassert // it listens on TCP
+	if port := portOf(tb, addr); s.port.Swap(port) != port {
 		s.Conf[config.NimbusThriftPort] = port
 	}
-	stop := Background(t, "nimbus", s.nimbus.Run)
+	stop := Background(tb, "nimbus", s.nimbus.Run)
 	s.end = func() {
 		stop()
 		state.Close()
 	}
-	Until(t, "nimbus leads", s.nimbus.Ready)
+	Until(tb, "nimbus leads", s.nimbus.Ready)
+}
+
+// portOf is the port of a TCP address.
+func portOf(tb testing.TB, addr net.Addr) int64 {
+	tb.Helper()
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		tb.Fatalf("%v is no TCP address", addr)
+	}
+	return int64(tcp.Port)
 }
 
 // StopNimbus stops the Nimbus in an orderly way.
@@ -158,20 +168,20 @@ func (s *Site) ZooKeeper() string { return s.zookeeper }
 func (s *Site) Port() int { return int(s.port.Load()) }
 
 // Client connects to the Nimbus; the connection ends with the test.
-func (s *Site) Client(t testing.TB) *storm.NimbusClient {
-	t.Helper()
-	client, err := rpc.Dial(t.Context(), s.Addr(), rpc.ClientConfig{CallTimeout: Limit})
+func (s *Site) Client(tb testing.TB) *storm.NimbusClient {
+	tb.Helper()
+	client, err := rpc.Dial(tb.Context(), s.Addr(), rpc.ClientConfig{CallTimeout: Limit})
 	if err != nil {
-		t.Fatalf("connect to nimbus: %v", err)
+		tb.Fatalf("connect to nimbus: %v", err)
 	}
-	t.Cleanup(func() { _ = client.Close() })
+	tb.Cleanup(func() { _ = client.Close() })
 	return storm.NewNimbusClient(client)
 }
 
 // Background runs something until the test ends or the returned function is called, which wait for its end.
-func Background(t testing.TB, name string, run func(context.Context) error) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+func Background(tb testing.TB, name string, run func(context.Context) error) (stop func()) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
 	stopped := false
@@ -184,19 +194,19 @@ func Background(t testing.TB, name string, run func(context.Context) error) (sto
 		select {
 		case err := <-done:
 			if err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", name, err)
+				tb.Errorf("%s: %v", name, err)
 			}
 		case <-time.After(Limit):
-			t.Errorf("%s does not stop", name)
+			tb.Errorf("%s does not stop", name)
 		}
 	}
-	t.Cleanup(stop)
+	tb.Cleanup(stop)
 	return stop
 }
 
 // Until waits for a condition.
-func Until(t testing.TB, what string, condition func() bool) {
-	t.Helper()
+func Until(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
 	deadline := time.NewTimer(Limit)
 	defer deadline.Stop()
 	again := time.NewTicker(5 * time.Millisecond)
@@ -205,7 +215,7 @@ func Until(t testing.TB, what string, condition func() bool) {
 		select {
 		case <-again.C:
 		case <-deadline.C:
-			t.Fatalf("still waiting until %s", what)
+			tb.Fatalf("still waiting until %s", what)
 		}
 	}
 }

@@ -7,7 +7,6 @@ package nimbustest
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -36,36 +35,36 @@ type Supervisor struct {
 }
 
 // Supervisor registers a supervisor that beats every 100 ms for itself and for all executors it was told to run.
-func (s *Site) Supervisor(t testing.TB, id string, ports ...int64) *Supervisor {
-	t.Helper()
+func (s *Site) Supervisor(tb testing.TB, id string, ports ...int64) *Supervisor {
+	tb.Helper()
 	v := &Supervisor{ID: id, Ports: ports, site: s}
-	v.start(t)
+	v.start(tb)
 	return v
 }
 
-func (v *Supervisor) start(t testing.TB) {
-	t.Helper()
+func (v *Supervisor) start(tb testing.TB) {
+	tb.Helper()
 	server := rpc.New(rpc.Config{Addr: Host + ":0"}, storm.NewSupervisorProcessor(v), v.site.Log.Named(v.ID))
 	addr, err := server.Listen()
 	if err != nil {
-		t.Fatalf("supervisor %s: %v", v.ID, err)
+		tb.Fatalf("supervisor %s: %v", v.ID, err)
 	}
-	state, err := cluster.Connect(t.Context(), cluster.Config{
+	state, err := cluster.Connect(tb.Context(), cluster.Config{
 		Servers: []string{v.site.zookeeper}, Root: v.site.Conf.String(config.StormZookeeperRoot, ""),
 	}, v.site.Log)
 	if err != nil {
-		t.Fatalf("supervisor %s: %v", v.ID, err)
+		tb.Fatalf("supervisor %s: %v", v.ID, err)
 	}
-	port, uptime, version := int32(addr.(*net.TCPAddr).Port), int64(1), config.TableVersion //nolint:forcetypeassert // it listens on TCP
+	port, uptime, version := int32(portOf(tb, addr)), int64(1), config.TableVersion
 	info := &storm.SupervisorInfo{
 		TimeSecs: time.Now().Unix(), Hostname: Host, AssignmentID: &v.ID, Meta: v.Ports, UptimeSecs: &uptime, Version: &version,
 		ServerPort: &port, ResourcesMap: map[string]float64{"memory.mb": 4096, "cpu.pcore.percent": 400},
 	}
-	if err := state.SetSupervisor(t.Context(), v.ID, info); err != nil {
-		t.Fatalf("supervisor %s: %v", v.ID, err)
+	if err := state.SetSupervisor(tb.Context(), v.ID, info); err != nil {
+		tb.Fatalf("supervisor %s: %v", v.ID, err)
 	}
-	endServer := Background(t, "supervisor "+v.ID, server.Run)
-	endBeats := Background(t, "beats of "+v.ID, v.beat)
+	endServer := Background(tb, "supervisor "+v.ID, server.Run)
+	endBeats := Background(tb, "beats of "+v.ID, v.beat)
 	var once sync.Once
 	v.stop = func() {
 		once.Do(func() {
@@ -74,17 +73,17 @@ func (v *Supervisor) start(t testing.TB) {
 			state.Close()
 		})
 	}
-	t.Cleanup(v.stop)
+	tb.Cleanup(v.stop)
 }
 
 // Stop ends the supervisor; its entry in the cluster state vanishes at once.
 func (v *Supervisor) Stop() { v.stop() }
 
 // Restart starts it again under its id, with what it was told before.
-func (v *Supervisor) Restart(t testing.TB) {
-	t.Helper()
+func (v *Supervisor) Restart(tb testing.TB) {
+	tb.Helper()
 	v.stop()
-	v.start(t)
+	v.start(tb)
 }
 
 // Mute makes its workers silent, or lets them beat again, while it goes on itself.

@@ -40,37 +40,37 @@ func WordCount(spouts, splitters, counters int32) *storm.StormTopology {
 }
 
 // Upload puts a small file into the inbox, as storm jar does, and returns its location.
-func Upload(t testing.TB, c *storm.NimbusClient) string {
-	t.Helper()
-	location, err := c.BeginFileUpload(t.Context())
+func Upload(tb testing.TB, c *storm.NimbusClient) string {
+	tb.Helper()
+	location, err := c.BeginFileUpload(tb.Context())
 	if err != nil {
-		t.Fatalf("begin upload: %v", err)
+		tb.Fatalf("begin upload: %v", err)
 	}
-	if err := c.UploadChunk(t.Context(), location, []byte("PK no jar")); err != nil {
-		t.Fatalf("upload: %v", err)
+	if err := c.UploadChunk(tb.Context(), location, []byte("PK no jar")); err != nil {
+		tb.Fatalf("upload: %v", err)
 	}
-	if err := c.FinishFileUpload(t.Context(), location); err != nil {
-		t.Fatalf("finish upload: %v", err)
+	if err := c.FinishFileUpload(tb.Context(), location); err != nil {
+		tb.Fatalf("finish upload: %v", err)
 	}
 	return location
 }
 
 // Submit uploads a file and submits a topology; conf may be nil. It returns the id.
-func Submit(t testing.TB, c *storm.NimbusClient, name string, conf config.Conf, topology *storm.StormTopology) string {
-	t.Helper()
+func Submit(tb testing.TB, c *storm.NimbusClient, name string, conf config.Conf, topology *storm.StormTopology) string {
+	tb.Helper()
 	if conf == nil {
 		conf = config.Conf{}
 	}
 	text, err := conf.JSON()
 	if err != nil {
-		t.Fatalf("conf: %v", err)
+		tb.Fatalf("conf: %v", err)
 	}
-	if err := c.SubmitTopology(t.Context(), name, Upload(t, c), string(text), topology); err != nil {
-		t.Fatalf("submit %s: %v", name, err)
+	if err := c.SubmitTopology(tb.Context(), name, Upload(tb, c), string(text), topology); err != nil {
+		tb.Fatalf("submit %s: %v", name, err)
 	}
-	summary, err := c.GetTopologySummaryByName(t.Context(), name)
+	summary, err := c.GetTopologySummaryByName(tb.Context(), name)
 	if err != nil {
-		t.Fatalf("find %s: %v", name, err)
+		tb.Fatalf("find %s: %v", name, err)
 	}
 	return summary.ID
 }
