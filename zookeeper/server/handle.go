@@ -57,6 +57,8 @@ func (e *engine) frame(c *conn, frame []byte) {
 	zxid := e.tree.Zxid()
 	last := false
 	switch {
+	case op == jute.OpPing:
+		xid = jute.XidPing // whatever the client called it
 	case op == jute.OpAuth:
 		zxid, last = 0, code != jute.OK
 	case code == jute.Unimplemented && q.unknown:

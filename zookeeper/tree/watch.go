@@ -263,7 +263,10 @@ func (t *Tree) fire() {
 	t.triggers = t.triggers[:0]
 }
 
-// fireTable tells the watchers of one table, except those already told.
+func byID(a, b *Client) int { return cmp.Compare(a.ID, b.ID) }
+
+// fireTable tells the watchers of one table, except those already told (in order of
+// their IDs), and returns them in that order.
 func (t *Tree) fireTable(w *watchTable, table int, tr trigger, told []*Client) []*Client {
 	var hit []*Client
 	for c, m := range w.paths[tr.path] {
@@ -276,15 +279,16 @@ func (t *Tree) fireTable(w *watchTable, table int, tr trigger, told []*Client) [
 		for path := tr.path; path != "/"; {
 			path, _ = split(path)
 			for c, m := range w.paths[path] {
-				if m&recursive != 0 && !slices.Contains(hit, c) {
+				if m&recursive != 0 {
 					hit = append(hit, c)
 				}
 			}
 		}
 	}
-	slices.SortFunc(hit, func(a, b *Client) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(hit, byID)
+	hit = slices.Compact(hit)
 	for _, c := range hit {
-		if !slices.Contains(told, c) && allowed(tr.acl, jute.PermRead, c.Auth) {
+		if _, done := slices.BinarySearchFunc(told, c, byID); !done && allowed(tr.acl, jute.PermRead, c.Auth) {
 			t.events = append(t.events, Event{Client: c, Type: tr.kind, Path: tr.path, Zxid: t.zxid})
 		}
 	}
