@@ -88,6 +88,8 @@ type ownerState struct {
 	judged    judgement
 	blacklist scheduler.Blacklist
 	lastTick  time.Time
+	// restUntil is when the next pass may begin.
+	restUntil time.Time
 }
 
 // New makes a Nimbus; it opens and starts nothing.

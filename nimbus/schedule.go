@@ -24,6 +24,8 @@ const (
 	ticksPerDetection = 20
 	// assignmentWriters is how many assignments are written at once.
 	assignmentWriters = 16
+	// longestRest bounds the rest between two passes; see rest.
+	longestRest = 100 * time.Millisecond
 	// secondLooks bounds the passes that one pass may call for, for slots that it had to hold back.
 	secondLooks = 2
 )
@@ -39,7 +41,7 @@ func (n *Nimbus) own(ctx context.Context) error {
 	defer delay.Stop()
 	n.owner.lastTick = n.now()
 	for {
-		if wait, ok := n.delays.next(n.now()); ok {
+		if wait, ok := n.nextDue(); ok {
 			delay.Reset(wait)
 		}
 		select {
@@ -56,10 +58,26 @@ func (n *Nimbus) own(ctx context.Context) error {
 			continue
 		}
 		n.runDue(ctx)
-		if n.needPass.Swap(false) {
+		if !n.now().Before(n.owner.restUntil) && n.needPass.Swap(false) {
 			n.passAndRetry(ctx)
 		}
 	}
+}
+
+// nextDue is the time until something waits for the owner that no event tells of: a delayed event, or a pass after a rest.
+func (n *Nimbus) nextDue() (wait time.Duration, ok bool) {
+	if !n.Ready() {
+		return 0, false // becoming ready wakes the owner
+	}
+	now := n.now()
+	wait, ok = n.delays.next(now)
+	if n.needPass.Load() {
+		rest := max(0, n.owner.restUntil.Sub(now))
+		if !ok || rest < wait {
+			wait, ok = rest, true
+		}
+	}
+	return wait, ok
 }
 
 // monitor is the slow round: it reads the supervisors again and schedules.
@@ -107,10 +125,14 @@ func (n *Nimbus) judgeNow(now time.Time) judgement {
 	return judge(n.model.all(), present, n.live, l, now)
 }
 
-// passAndRetry schedules; a pass that failed is made again shortly.
+// passAndRetry schedules; a pass that failed is made again shortly. After a pass the owner rests for as long as it took, so that a
+// flood of submits, each of which calls for a pass over everything, leaves half of a processor to the submits themselves.
 func (n *Nimbus) passAndRetry(ctx context.Context) {
 	n.changing.Lock()
+	began := n.now()
 	err := n.pass(ctx, "")
+	ended := n.now()
+	n.owner.restUntil = ended.Add(min(ended.Sub(began), longestRest))
 	n.changing.Unlock()
 	if err != nil && ctx.Err() == nil {
 		n.log.Error("scheduling failed, tried again", zap.Error(err))
