@@ -5,6 +5,7 @@
 package nimbus
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -66,7 +67,7 @@ const sessionTimeout = 600
 // the defaults in conf belong to. listen is the address that the Thrift port binds to, "" for all.
 func ConfigFrom(conf config.Conf, stormHome, stormVersion, listen string) (Config, error) {
 	kind, err := scheduler.ParseKind(conf.String(config.StormScheduler, ""))
-	if err != nil {
+	if err := errors.Join(err, checkPlugins(conf)); err != nil {
 		return Config{}, fmt.Errorf("nimbus: %w", err)
 	}
 	dir, err := filepath.Abs(config.LocalDir(conf, stormHome))
@@ -116,4 +117,20 @@ func ConfigFrom(conf config.Conf, stormHome, stormVersion, listen string) (Confi
 		BlobDelay:       time.Duration(conf.Int(config.NimbusTopologyBlobstoreDeletionDelayMs, 300_000)) * time.Millisecond,
 		HistoryKeep:     time.Duration(conf.Int(config.LogviewerCleanupAgeMins, 10080)) * time.Minute,
 	}, nil
+}
+
+// checkPlugins refuses classes that this Nimbus does not have an equal for. Going on without them would let through what the cluster's
+// owner wants to be refused.
+func checkPlugins(conf config.Conf) error {
+	var faults []error
+	for key, known := range map[string]string{
+		config.NimbusAuthorizer:        "org.apache.storm.security.auth.authorizer.NoopAuthorizer",
+		config.NimbusTopologyValidator: "org.apache.storm.nimbus.DefaultTopologyValidator",
+		config.StormThriftTransport:    "org.apache.storm.security.auth.SimpleTransportPlugin",
+	} {
+		if class := conf.String(key, ""); class != "" && class != known {
+			faults = append(faults, fmt.Errorf("%s: %q is not supported, only %s is", key, class, known))
+		}
+	}
+	return errors.Join(faults...)
 }
