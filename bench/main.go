@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file reads the command line and runs the groups of rows.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gust-stream/gust/bench/measure"
+	"github.com/gust-stream/gust/bench/report"
+	"github.com/gust-stream/gust/bench/rig"
+)
+
+func main() { os.Exit(execute(os.Args[1:])) }
+
+type options struct {
+	rows string
+	reps int
+	long int
+	json string
+	dir  string
+	lock string
+	keep bool
+	list bool
+}
+
+func execute(args []string) int {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.StringVar(&o.rows, "rows", "", "comma-separated rows (--list names them); default all")
+	flags.IntVar(&o.reps, "reps", 5, "repetitions of each row on each side")
+	flags.IntVar(&o.long, "long-reps", 1, "repetitions of the rows that wait for minutes on stock Storm")
+	flags.StringVar(&o.json, "json", "", "also write every sample to this file, as JSON")
+	flags.StringVar(&o.dir, "dir", "", "folder for all that is written (default a temporary one)")
+	flags.StringVar(&o.lock, "lock", "", "hold flock(2) on this file while something is measured, for machines that others use too")
+	flags.BoolVar(&o.keep, "keep", false, "keep the folder")
+	flags.BoolVar(&o.list, "list", false, "list the rows and end")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 1
+	}
+	return 0
+}
+
+func run(ctx context.Context, o options, out, progress io.Writer) error {
+	groups := measure.Groups()
+	if o.list {
+		for _, g := range groups {
+			for _, row := range g.Rows {
+				fmt.Fprintf(out, "%-16s %s (%s)\n", row.ID, row.Title, row.Target)
+			}
+		}
+		return nil
+	}
+	wanted, err := choose(groups, o.rows)
+	if err != nil {
+		return err
+	}
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "gust-bench-"); err != nil {
+			return fmt.Errorf("make a folder: %w", err)
+		}
+		if !o.keep {
+			defer func() { _ = os.RemoveAll(o.dir) }() // a rest in the temporary folder harms nobody
+		}
+	}
+	lock, err := measure.OpenLock(o.lock)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	m := &measure.Run{
+		Wanted: wanted, Reps: o.reps, LongReps: o.long, Lock: lock, Samples: report.Samples{},
+		Say: func(format string, args ...any) {
+			fmt.Fprintf(progress, "%7.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+		},
+	}
+	if err := lock.Hold(ctx, func() (err error) {
+		m.Site, err = rig.NewSite(ctx, o.dir)
+		return err
+	}); err != nil {
+		return err
+	}
+	machine := report.Describe(ctx, m.Site)
+	var faults []error
+	for _, g := range groups {
+		if !m.Wants(g) {
+			continue
+		}
+		m.Say("%s", g.Name)
+		if err := g.Measure(ctx, m); err != nil {
+			// The other groups are still worth their time.
+			m.Say("%s: %v", g.Name, err)
+			faults = append(faults, fmt.Errorf("%s: %w", g.Name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	r := report.New(machine, m.Rows(groups), m.Samples, m.Notes, time.Since(began))
+	if err := r.Markdown(out); err != nil {
+		return err
+	}
+	if o.json != "" {
+		faults = append(faults, r.WriteJSON(o.json))
+	}
+	return errors.Join(faults...)
+}
+
+// choose gives the ids of the rows that are asked for.
+func choose(groups []measure.Group, list string) (map[string]bool, error) {
+	wanted := map[string]bool{}
+	var known []string
+	for _, g := range groups {
+		for _, row := range g.Rows {
+			known = append(known, row.ID)
+			wanted[row.ID] = list == ""
+		}
+	}
+	if list == "" {
+		return wanted, nil
+	}
+	for _, id := range strings.Split(list, ",") {
+		if !slices.Contains(known, id) {
+			return nil, fmt.Errorf("no row %q; there are %s", id, strings.Join(known, ", "))
+		}
+		wanted[id] = true
+	}
+	return wanted, nil
+}

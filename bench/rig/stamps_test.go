@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"testing"
+	"time"
+)
+
+func TestParseStamp(t *testing.T) {
+	t.Parallel()
+	at := func(ns int64) time.Time { return time.Unix(0, ns) }
+	for name, tc := range map[string]struct {
+		text string
+		want Stamp
+		odd  bool
+	}{
+		"Nothing":    {text: ""},
+		"Opened":     {text: "open\t5\n", want: Stamp{Opened: at(5)}},
+		"Acked":      {text: "open\t5\nacked\t7\t1\nacked\t9\t30\n", want: Stamp{Opened: at(5), First: at(7), Last: at(9), Acked: 30}},
+		"Unfinished": {text: "open\t5\nacked\t7\t1\nacked\t9", want: Stamp{Opened: at(5), First: at(7), Last: at(7), Acked: 1}},
+		"NoNumber":   {text: "open\tx\n", odd: true},
+		"NoCount":    {text: "acked\t7\n", odd: true},
+		"OtherWord":  {text: "closed\t7\n", odd: true},
+		"OneCell":    {text: "open\n", odd: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := parseStamp(tc.text)
+			if (err != nil) != tc.odd {
+				t.Fatalf("error %v, odd should be %v", err, tc.odd)
+			}
+			if err == nil && got != tc.want {
+				t.Errorf("%+v, not %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestIsWorker(t *testing.T) {
+	t.Parallel()
+	const worker = "java\x00-Dx=/d/node0/logs\x00org.apache.storm.daemon.worker.Worker\x00wc-1\x00"
+	for name, tc := range map[string]struct {
+		line string
+		want bool
+	}{
+		"Worker":         {worker, true},
+		"LogWriter":      {"java\x00org.apache.storm.LogWriter\x00" + worker, false},
+		"OtherCluster":   {"java\x00-Dx=/e/node0/logs\x00org.apache.storm.daemon.worker.Worker\x00", false},
+		"LongerName":     {"java\x00-Dx=/dd/node0/logs\x00org.apache.storm.daemon.worker.Worker\x00", false},
+		"Daemon":         {"java\x00-Dx=/d/node0/logs\x00org.apache.storm.daemon.nimbus.Nimbus\x00", false},
+		"NothingYetRead": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := isWorker([]byte(tc.line), "/d"); got != tc.want {
+				t.Errorf("%v, not %v", got, tc.want)
+			}
+		})
+	}
+}

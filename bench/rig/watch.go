@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file sees a worker process appear.
+
+package rig
+
+import (
+	"context"
+	"time"
+)
+
+// settle is how long the command line of a new process may still change:
+// between fork and exec it is its parent's.
+const settle = 3 * time.Second
+
+// Watch sees new worker processes of a cluster.
+type Watch struct {
+	dir   string
+	first map[int]time.Time // pid -> first seen
+	known map[int]bool      // pids that are no news
+}
+
+// NewWatch takes what runs now as known.
+func (c *Cluster) NewWatch() (*Watch, error) {
+	w := &Watch{dir: c.dir, first: map[int]time.Time{}, known: map[int]bool{}}
+	pids, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		w.known[pid] = true
+	}
+	return w, nil
+}
+
+// Next waits for a worker process that was not there before and gives its pid
+// and the moment it was seen, at most two milliseconds late.
+func (w *Watch) Next(ctx context.Context) (pid int, at time.Time, err error) {
+	err = Await(ctx, "a worker process", 2*time.Millisecond, func() (bool, error) {
+		pids, err := processes()
+		if err != nil {
+			return false, err
+		}
+		now := time.Now()
+		for _, each := range pids {
+			if w.known[each] {
+				continue
+			}
+			if isWorker(commandLine(each), w.dir) {
+				w.known[each] = true
+				pid, at = each, now
+				return true, nil
+			}
+			if first, ok := w.first[each]; !ok {
+				w.first[each] = now
+			} else if now.Sub(first) > settle {
+				w.known[each] = true
+			}
+		}
+		return false, nil
+	})
+	return pid, at, err
+}
