@@ -71,14 +71,13 @@ type Result struct {
 func judge(row Row, samples Samples, note string) Result {
 	r := Result{Row: row, Note: note}
 	gust, stock := samples[row.Gust], samples[row.Stock]
+	r.StockMedian, r.GustMedian = Median(stock), Median(gust)
 	if len(gust) == 0 || (row.Stock != "" && len(stock) == 0) {
 		return r
 	}
 	r.Measured = true
-	r.GustMedian = Median(gust)
 	value := r.GustMedian
 	if row.Stock != "" {
-		r.StockMedian = Median(stock)
 		r.Ratio = r.GustMedian / r.StockMedian
 		value = r.Ratio
 	}
