@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"syscall"
 	"time"
@@ -172,7 +174,7 @@ func (l *Localizer) fetchOnce(ctx context.Context, b *blob) (*staged, error) {
 		return nil, err
 	}
 	s := &staged{version: remote.Version, file: localstate.TempName(l.cfg.Layout.Tmp(), "blob")}
-	err = save(s.file, remote)
+	err = l.save(s.file, remote)
 	if cerr := remote.Body.Close(); err == nil {
 		err = cerr
 	}
@@ -186,8 +188,9 @@ func (l *Localizer) fetchOnce(ctx context.Context, b *blob) (*staged, error) {
 	return s, nil
 }
 
-// save writes the download to path and checks that Nimbus sent as many bytes as it announced.
-func save(path string, remote *Blob) (err error) {
+// save writes the download to path and checks that Nimbus sent as many bytes as it announced, and those that the version
+// stands for: bits that have flipped on Nimbus's disk must not run.
+func (l *Localizer) save(path string, remote *Blob) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -197,7 +200,8 @@ func save(path string, remote *Blob) (err error) {
 			err = cerr
 		}
 	}()
-	n, err := io.Copy(f, io.LimitReader(remote.Body, max(remote.Size, 0)+1))
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(remote.Body, max(remote.Size, 0)+1))
 	if err != nil {
 		return fmt.Errorf("after %d of %d bytes: %w", n, remote.Size, err)
 	}
@@ -206,6 +210,9 @@ func save(path string, remote *Blob) (err error) {
 	}
 	if n < remote.Size {
 		return fmt.Errorf("nimbus announced %d bytes and sent %d", remote.Size, n)
+	}
+	if v := remote.Version; !l.cfg.NoChecksums && v >= 0 && v <= math.MaxUint32 && v != int64(sum.Sum32()) {
+		return fmt.Errorf("content has checksum %d, version says %d", sum.Sum32(), v)
 	}
 	return f.Sync()
 }

@@ -62,6 +62,10 @@ type Config struct {
 	// 200,000.
 	MaxUnpackedBytes   int64
 	MaxUnpackedEntries int
+	// NoChecksums is set where versions do not come from content. Nimbus's own blob store gives a blob the CRC32C of its
+	// content as version, so a version that fits 32 bits is checked against what was downloaded; the mtimes of other
+	// stores, and of Storm before 2.5, are far above that. Set it for an own nimbus.blobstore.class that counts versions.
+	NoChecksums bool
 	// MaxMetadataBytes bounds the unpacked size of a topology's conf, and of its code: 256 MiB.
 	MaxMetadataBytes int64
 }

@@ -6,6 +6,7 @@ package localizer
 
 import (
 	"errors"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -230,6 +231,28 @@ func failing(b *Blob, err error) io.ReadCloser {
 type errReader struct{ err error }
 
 func (e errReader) Read([]byte) (int, error) { return 0, e.err }
+
+// TestLocalizeChecksum has bits flip on Nimbus's disk: the version no longer says what the content is.
+func TestLocalizeChecksum(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(c *Config) { c.NoChecksums = false })
+	s.nimbus.submitAll(t)
+	sum := func(data []byte) int64 { return int64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))) }
+	for key, data := range s.nimbus.blobs {
+		s.nimbus.versions[key] = sum(data)
+	}
+	s.nimbus.versions["stop.words"] = 1_700_000_000_000 // a time, as other blob stores have it, says nothing about content
+	s.nimbus.blobs["words.txt"] = []byte("wordz.txt")
+	_, err := s.Localize(t.Context(), request(1, nil))
+	if err == nil || !strings.Contains(err.Error(), "words.txt: content has checksum") {
+		t.Fatalf("Localize: %v", err)
+	}
+	s.nimbus.blobs["words.txt"] = []byte("words.txt")
+	s.localize(t, 1, nil)
+	if c := content(t, s.layout.Topology(topologyID), "words"); c != "words.txt" {
+		t.Errorf("words holds %q", c)
+	}
+}
 
 func TestLocalizeFlakyDownload(t *testing.T) {
 	t.Parallel()
