@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gust-stream/gust/compat-tests/diffs"
 	"github.com/gust-stream/gust/compat-tests/harness"
 	"github.com/gust-stream/gust/compat-tests/ledger"
 	"go.uber.org/goleak"
@@ -122,13 +123,13 @@ func TestCompat(t *testing.T) {
 			if err != nil {
 				t.Fatalf("gust: %v", err)
 			}
-			compare(t, want, got)
+			compare(t, name, want, got)
 		})
 	}
 	for _, s := range scenarios() {
 		run(s.name, func(ctx context.Context, r rig) (record, error) { return r.topology(ctx, s) })
 	}
-	run("bad-submits", func(ctx context.Context, r rig) (record, error) { return r.badSubmits(ctx) })
+	run(diffs.Refusals, func(ctx context.Context, r rig) (record, error) { return r.badSubmits(ctx) })
 }
 
 // topology submits a scenario's topology, waits for its results, asks the

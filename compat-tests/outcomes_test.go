@@ -142,7 +142,7 @@ func localOnly(book ledger.Book) error {
 // are follows from 100 events 10 ms apart.
 func windowsDone(book ledger.Book) bool {
 	for component, count := range map[string]int{
-		"sliding-count": 33, "tumbling-count": 14, "sliding-time": 10, "tumbling-time": 6,
+		"sliding-count": 33, "tumbling-count": 14, "sliding-time": 10, "tumbling-time": 7,
 	} {
 		if len(book[component]) < count {
 			return false

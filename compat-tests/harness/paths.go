@@ -46,16 +46,16 @@ func StockHome() (string, error) {
 	return find("GUST_STORM_STOCK", filepath.Join("build", "storm-stock", Version), "lib", "make storm-stock")
 }
 
-// Jar is the JAR of the topologies: $GUST_COMPAT_JAR, else the one in
-// compat-tests/topologies/target.
+// Jar is the JAR of the topologies: $GUST_TOPOLOGIES, else the one that Maven
+// made in compat-tests/topologies/target.
 func Jar() (string, error) {
-	return find("GUST_COMPAT_JAR", filepath.Join("compat-tests", "topologies", "target", "compat-topologies.jar"), "",
-		"compat-tests/run topologies")
+	return find("GUST_TOPOLOGIES", filepath.Join("compat-tests", "topologies", "target", "compat-topologies.jar"), "",
+		"make topologies")
 }
 
-// Binary is the gust binary: $GUST_BIN, else bin/gust.
+// Binary is the gust binary: $GUST_BINARY, else bin/gust.
 func Binary() (string, error) {
-	return find("GUST_BIN", filepath.Join("bin", "gust"), "", "make build")
+	return find("GUST_BINARY", filepath.Join("bin", "gust"), "", "make build")
 }
 
 // Release is the version of the Storm home.
