@@ -29,14 +29,7 @@ func (n *Nimbus) stand(ctx context.Context) error {
 	sessions := n.cluster.Sessions()
 	entered := make(chan string, 1)
 	group, ctx := errgroup.WithContext(ctx)
-	changed := make(chan struct{}, 1)
-	poke := func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}
-	group.Go(func() error { return n.cluster.WatchElection(ctx, poke) })
+	group.Go(func() error { return n.cluster.WatchElection(ctx, n.reconsider) })
 	group.Go(func() error { return n.enter(ctx, sessions, entered) })
 	group.Go(func() error {
 		var mine string
@@ -47,7 +40,7 @@ func (n *Nimbus) stand(ctx context.Context) error {
 			case <-ctx.Done():
 				return ctx.Err()
 			case mine = <-entered:
-			case <-changed:
+			case <-n.elections:
 			case <-retry.C:
 			}
 			if mine == "" {
@@ -60,6 +53,23 @@ func (n *Nimbus) stand(ctx context.Context) error {
 		}
 	})
 	return group.Wait()
+}
+
+// reconsider makes this Nimbus look at the election again.
+func (n *Nimbus) reconsider() {
+	select {
+	case n.elections <- struct{}{}:
+	default:
+	}
+}
+
+// loseTrack is for the case that nobody can tell whether a write happened: this Nimbus stops to lead and begins again, which reads
+// everything.
+func (n *Nimbus) loseTrack() {
+	n.leader.Store(false)
+	n.model.unload()
+	n.delays.clear()
+	n.reconsider()
 }
 
 // enter writes this Nimbus's entries into the cluster state, once for each session.

@@ -73,6 +73,8 @@ type Nimbus struct {
 	// wake makes the owner look around; needPass says that it should schedule.
 	wake     chan struct{}
 	needPass atomic.Bool
+	// elections tells the goroutine that stands to look at the election.
+	elections chan struct{}
 	// suspects goes from the owner to the prober.
 	suspects chan map[string]bool
 	// changing is held while the state of a topology is read, changed and written: calls and the owner both do that.
@@ -111,7 +113,8 @@ func New(cfg Config, deps Deps) *Nimbus {
 		started: now(),
 		wake:    make(chan struct{}, 1),
 
-		suspects: make(chan map[string]bool),
+		suspects:  make(chan map[string]bool),
+		elections: make(chan struct{}, 1),
 	}
 	n.uploads = newSessions(cfg.SessionTimeout, maxTransfers, dropUpload)
 	n.blobUploads = newSessions(cfg.SessionTimeout, maxTransfers, func(u *blobUpload) { u.upload.Abort() })

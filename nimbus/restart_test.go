@@ -21,6 +21,16 @@ import (
 
 func TestRestartMovesNobody(t *testing.T) {
 	t.Parallel()
+	for name, stop := range map[string]func(*nimbustest.Site){"Stop": (*nimbustest.Site).StopNimbus, "Crash": (*nimbustest.Site).CrashNimbus} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			restartMovesNobody(t, stop)
+		})
+	}
+}
+
+func restartMovesNobody(t *testing.T, stop func(*nimbustest.Site)) {
+	t.Helper()
 	site := nimbustest.Start(t, nimbustest.Options{Tune: quick})
 	c := site.Client(t)
 	sup := site.Supervisor(t, "sup-1", 6700, 6701)
@@ -31,7 +41,7 @@ func TestRestartMovesNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site.StopNimbus()
+	stop(site)
 	site.StartNimbus(t, quick)
 	c = site.Client(t)
 	polled, err := c.GetSupervisorAssignments(t.Context(), "sup-1")
@@ -246,4 +256,30 @@ func TestDamagedBlobsStopNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	nimbustest.Until(t, "it is stopped", func() bool { return sup.Executors(id) == 0 })
+}
+
+func TestClusterStateRestarts(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{Tune: quick})
+	c := site.Client(t)
+	sup := site.Supervisor(t, "sup-1", 6700, 6701)
+	id := nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
+	nimbustest.Until(t, "it is assigned", func() bool { return sup.Executors(id) == 4 })
+	before := sup.Pushed()[id]
+	site.StopZooKeeper()
+	if list, err := c.GetTopologySummaries(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("without the cluster state the topologies are %v, %v", list, err)
+	}
+	site.StartZooKeeper(t)
+	nimbustest.Until(t, "a submit works again", func() bool {
+		return c.SubmitTopology(t.Context(), "other", nimbustest.Upload(t, c), "{}", nimbustest.WordCount(1, 1, 1)) == nil
+	})
+	other, err := c.GetTopologySummaryByName(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nimbustest.Until(t, "it is assigned", func() bool { return sup.Executors(other.ID) == 4 })
+	if after := sup.Pushed()[id]; !after.Equals(before) {
+		t.Errorf("assignment changed to %v", after)
+	}
 }

@@ -44,9 +44,11 @@ type Site struct {
 	Log *zap.Logger
 
 	zookeeper string
+	stopZK    func()
 	nimbus    *nimbus.Nimbus
 	port      atomic.Int64
 	end       func()
+	crash     func()
 }
 
 // Options change what Start makes.
@@ -66,7 +68,7 @@ func Start(tb testing.TB, o Options) *Site {
 	if !o.Quiet {
 		s.Log = zaptest.NewLogger(tb, zaptest.Level(zap.InfoLevel))
 	}
-	s.startZooKeeper(tb)
+	s.StartZooKeeper(tb)
 	conf, _, err := config.Load(config.Options{})
 	if err != nil {
 		tb.Fatalf("load conf: %v", err)
@@ -89,9 +91,13 @@ func Start(tb testing.TB, o Options) *Site {
 	return s
 }
 
-func (s *Site) startZooKeeper(tb testing.TB) {
+// StartZooKeeper starts the cluster state, on the address and the files of the one before.
+func (s *Site) StartZooKeeper(tb testing.TB) {
 	tb.Helper()
-	zk, err := server.New(server.Config{Addr: Host + ":0", Dir: filepath.Join(s.Dir, "zookeeper")}, s.Log)
+	if s.zookeeper == "" {
+		s.zookeeper = Host + ":0"
+	}
+	zk, err := server.New(server.Config{Addr: s.zookeeper, Dir: filepath.Join(s.Dir, "zookeeper")}, s.Log)
 	if err != nil {
 		tb.Fatalf("cluster state: %v", err)
 	}
@@ -100,8 +106,11 @@ func (s *Site) startZooKeeper(tb testing.TB) {
 		tb.Fatalf("cluster state: %v", err)
 	}
 	s.zookeeper = addr.String()
-	Background(tb, "cluster state", zk.Run)
+	s.stopZK = Background(tb, "cluster state", zk.Run)
 }
+
+// StopZooKeeper stops the cluster state.
+func (s *Site) StopZooKeeper() { s.stopZK() }
 
 func (s *Site) connect(tb testing.TB) *cluster.State {
 	tb.Helper()
@@ -137,9 +146,9 @@ func (s *Site) StartNimbus(tb testing.TB, tune func(*nimbus.Config)) {
 	if port := portOf(tb, addr); s.port.Swap(port) != port {
 		s.Conf[config.NimbusThriftPort] = port
 	}
-	stop := Background(tb, "nimbus", s.nimbus.Run)
+	s.crash = Background(tb, "nimbus", s.nimbus.Run)
 	s.end = func() {
-		stop()
+		s.crash()
 		state.Close()
 	}
 	Until(tb, "nimbus leads", s.nimbus.Ready)
@@ -157,6 +166,9 @@ func portOf(tb testing.TB, addr net.Addr) int64 {
 
 // StopNimbus stops the Nimbus in an orderly way.
 func (s *Site) StopNimbus() { s.end() }
+
+// CrashNimbus stops the Nimbus but leaves its session open, with all that hangs on it, as after a kill -9.
+func (s *Site) CrashNimbus() { s.crash() }
 
 // Addr is host:port of the Nimbus.
 func (s *Site) Addr() string { return net.JoinHostPort(Host, strconv.FormatInt(s.port.Load(), 10)) }
