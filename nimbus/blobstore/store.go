@@ -119,7 +119,7 @@ func (s *Store) Open(key string) (*Blob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open blob %q: %w", key, err)
 	}
-	size, version, err := e.measure(file)
+	size, version, err := e.measure(file, func(sum int64) error { return s.checkSeal(key, file, sum) })
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("open blob %q: %w", key, err)
@@ -206,8 +206,8 @@ func (s *Store) find(key string) (*entry, error) {
 	return e, nil
 }
 
-// measure finds size and version; a content that was there before this process is read once for them.
-func (e *entry) measure(file *os.File) (size, version int64, err error) {
+// measure finds size and version; a content that was there before this process is read once for them and must pass check.
+func (e *entry) measure(file *os.File, check func(version int64) error) (size, version int64, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.measured {
@@ -216,6 +216,9 @@ func (e *entry) measure(file *os.File) (size, version int64, err error) {
 			return 0, 0, err
 		}
 		if _, err = file.Seek(0, io.SeekStart); err != nil {
+			return 0, 0, err
+		}
+		if err := check(int64(hash.Sum32())); err != nil {
 			return 0, 0, err
 		}
 		e.version, e.measured = int64(hash.Sum32()), true

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -194,6 +195,69 @@ func TestDelete(t *testing.T) {
 	}
 	if keys := open(t, dir).Keys(); len(keys) != 0 {
 		t.Fatalf("keys after reload: %v", keys)
+	}
+}
+
+func TestDamageIsNoUpdate(t *testing.T) {
+	t.Parallel()
+	meta := &storm.SettableBlobMeta{Acl: []*storm.AccessControl{{Type: storm.AccessControlType_OTHER, Access: 1}}}
+	for name, change := range map[string]func(*testing.T, *Store){
+		"New": func(*testing.T, *Store) {},
+		"Updated": func(t *testing.T, s *Store) {
+			t.Helper()
+			upload, err := s.Update("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(upload, "more content")
+			if err := upload.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"MetaSet": func(t *testing.T, s *Store) {
+			t.Helper()
+			if err := s.SetMeta(t.Context(), "a", meta); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := open(t, dir)
+			if err := s.Put(t.Context(), Content{Key: "a", Meta: meta, Data: []byte("some content")}); err != nil {
+				t.Fatal(err)
+			}
+			change(t, s)
+			if got, err := open(t, dir).Meta(t.Context(), "a"); err != nil || !got.Equals(meta) {
+				t.Fatalf("Meta = %v, %v", got, err)
+			}
+			if _, err := open(t, dir).Open("a"); err != nil {
+				t.Fatalf("a sound blob: %v", err)
+			}
+			path := filepath.Join(s.folder(dataPrefix, "a"), fileName)
+			file, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.WriteAt([]byte("X"), 3); err != nil {
+				t.Fatal(err)
+			}
+			file.Close()
+			if _, err := open(t, dir).Open("a"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
+				t.Fatalf("Open = %v, want ErrDamaged that names %s", err, path)
+			}
+			// Another file in its place is no damage: somebody put it there whole.
+			if err := os.WriteFile(path+".other", []byte("from elsewhere"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(path+".other", path); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, open(t, dir), "a"); got != "from elsewhere" {
+				t.Fatalf("a = %q", got)
+			}
+		})
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *Store) putAll(uploads []*Upload, contents []Content) error {
 type Upload struct {
 	store *Store
 	key   string
-	meta  []byte // encoded; nil leaves the meta as it is
+	meta  []byte // encoded; nil keeps the meta that is there
 	fresh *entry // the reserved entry of a new key, nil for an update
 	file  *os.File
 	hash  hash.Hash32
@@ -146,6 +146,13 @@ func (s *Store) SetMeta(ctx context.Context, key string, meta *storm.SettableBlo
 	defer s.mu.Unlock()
 	if _, err := s.find(key); err != nil {
 		return err
+	}
+	old, err := s.readMeta(key)
+	if err != nil {
+		return fmt.Errorf("set meta of blob %q: %w", key, err)
+	}
+	if stored, ok := sealOf(old); ok {
+		encoded = stored.with(encoded)
 	}
 	folder := s.folder(metaPrefix, key)
 	temp, err := s.tempMeta(key, encoded)
@@ -221,15 +228,12 @@ func (u *Upload) Commit() error {
 	return u.settle()
 }
 
-// seal makes the content durable under its temporary name.
+// seal makes the content durable under its temporary name, and for a new blob the meta too.
 func (u *Upload) seal() error {
 	var group errgroup.Group
 	group.Go(u.file.Sync)
 	if u.meta != nil {
-		group.Go(func() (err error) {
-			u.metaTemp, err = u.store.tempMeta(u.key, u.meta)
-			return err
-		})
+		group.Go(func() error { return u.sealMeta(u.meta) })
 	}
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("write blob %q: %w", u.key, err)
@@ -237,11 +241,30 @@ func (u *Upload) seal() error {
 	return nil
 }
 
+// sealMeta writes meta with the content's seal under a temporary name.
+func (u *Upload) sealMeta(meta []byte) error {
+	stored, err := sealFor(u.file, u.hash.Sum32())
+	if err != nil {
+		return err
+	}
+	u.metaTemp, err = u.store.tempMeta(u.key, stored.with(meta))
+	return err
+}
+
 // show gives the content its name. A reader may see it before the name is durable; the writer returns only after.
 func (u *Upload) show() error {
 	s := u.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if u.meta == nil { // an update: the meta is read and written under the lock, since SetMeta may change it at the same time
+		meta, err := s.readMeta(u.key)
+		if err == nil && len(meta) > 0 {
+			err = u.sealMeta(meta)
+		}
+		if err != nil {
+			return fmt.Errorf("write blob %q: %w", u.key, err)
+		}
+	}
 	if u.metaTemp != "" { // meta first: a blob without meta cannot be read, meta without a blob is not seen
 		if err := os.Rename(u.metaTemp, filepath.Join(s.folder(metaPrefix, u.key), fileName)); err != nil {
 			return fmt.Errorf("write blob %q: %w", u.key, err)
@@ -258,10 +281,8 @@ func (u *Upload) show() error {
 
 // settle makes the names durable.
 func (u *Upload) settle() error {
-	if u.meta != nil {
-		if err := u.store.syncPath(u.store.folder(metaPrefix, u.key)); err != nil {
-			return fmt.Errorf("write blob %q: %w", u.key, err)
-		}
+	if err := u.store.syncPath(u.store.folder(metaPrefix, u.key)); err != nil {
+		return fmt.Errorf("write blob %q: %w", u.key, err)
 	}
 	if err := u.store.syncPath(u.store.folder(dataPrefix, u.key)); err != nil {
 		return fmt.Errorf("write blob %q: %w", u.key, err)
