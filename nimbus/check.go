@@ -6,6 +6,7 @@ package nimbus
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gust-stream/gust/config"
@@ -54,9 +55,13 @@ func (n *Nimbus) checkWhole(submitted config.Conf, topo *storm.StormTopology) er
 
 // checkClasses refuses a scheduling strategy that nobody knows: it would otherwise be a class name of the caller's choice.
 func checkClasses(submitted config.Conf) error {
-	const known = "org.apache.storm.scheduler.resource.strategies.scheduling."
 	name := submitted.String(config.TopologySchedulerStrategy, "")
-	if name != "" && !strings.HasPrefix(name, known) {
+	class, ours := strings.CutPrefix(name, "org.apache.storm.scheduler.resource.strategies.scheduling.")
+	known := slices.Contains([]string{
+		"DefaultResourceAwareStrategy", "DefaultResourceAwareStrategyOld", "GenericResourceAwareStrategy", "GenericResourceAwareStrategyOld",
+		"ConstraintSolverStrategy", "RoundRobinResourceAwareStrategy",
+	}, class)
+	if name != "" && (!ours || !known) {
 		return invalid("%s '%s' is not a known strategy", config.TopologySchedulerStrategy, name)
 	}
 	return nil

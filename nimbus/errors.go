@@ -34,10 +34,14 @@ func invalid(format string, args ...any) error {
 	return &storm.InvalidTopologyException{Msg: fmt.Sprintf(format, args...)}
 }
 
-// asInvalid turns a validation error into Storm's exception, with the text of the error and nothing else.
+// asInvalid turns a validation error into Storm's exception, with the text of the error and nothing else. One that is (or wraps) the
+// exception already comes out as it is.
 func asInvalid(err error) error {
 	if err == nil {
 		return nil
+	}
+	if invalid, ok := errors.AsType[*storm.InvalidTopologyException](err); ok {
+		return invalid
 	}
 	return &storm.InvalidTopologyException{Msg: err.Error()}
 }
