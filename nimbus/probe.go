@@ -51,7 +51,7 @@ func (n *Nimbus) probe(ctx context.Context) error {
 
 // ask connects to the ports of all workers of the suspects and notes those that answer. It ends well before their time is over.
 func (n *Nimbus) ask(ctx context.Context, suspects map[string]bool) {
-	limit := probeAhead(n.cfg.Detection) / 2
+	limit := probeAhead(n.cfg.Detection) * 3 / 4
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var group errgroup.Group
