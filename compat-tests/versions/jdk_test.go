@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file tests JDKs.
+
+package versions
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/gust-stream/gust/compat-tests/harness"
+)
+
+// supported are the JDKs that workers run with, by feature release; the first one must be on this machine.
+var supported = []string{"17", "21", "25"} //nolint:gochecknoglobals // a table
+
+// jdks finds the JDKs of this machine: folder by feature release.
+func jdks(t *testing.T) map[string]string {
+	t.Helper()
+	folders, err := filepath.Glob("/usr/lib/jvm/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if named := os.Getenv("JAVA_HOME"); named != "" {
+		folders = append(folders, named)
+	}
+	version := regexp.MustCompile(`(?m)^JAVA_VERSION="(\d+)`)
+	found := map[string]string{}
+	for _, folder := range folders {
+		text, err := os.ReadFile(filepath.Join(folder, "release"))
+		if err != nil {
+			continue // no JDK, or one that does not say what it is
+		}
+		if m := version.FindSubmatch(text); m != nil {
+			found[string(m[1])] = folder
+		}
+	}
+	return found
+}
+
+// TestJDK runs workers and clients with each JDK that this machine has.
+func TestJDK(t *testing.T) {
+	found := jdks(t)
+	if found[supported[0]] == "" {
+		t.Fatalf("no JDK %s under /usr/lib/jvm nor as JAVA_HOME (make setup installs one); found %v", supported[0], found)
+	}
+	for _, feature := range supported {
+		home := found[feature]
+		if home == "" {
+			t.Logf("this machine has no JDK %s", feature)
+			continue
+		}
+		t.Run(fmt.Sprintf("Java%s", feature), func(t *testing.T) {
+			t.Setenv("JAVA_HOME", home)
+			cluster, err := harness.NewGust(t.TempDir())
+			s := open(t, cluster, err)
+			w := s.submit(t, "WordCount", "words", nil)
+			first := w.acking(t)
+			if got := w.facts(t, first); got.Java != feature {
+				t.Errorf("worker runs on Java %s in %s, want %s in %s", got.Java, got.JavaHome, feature, home)
+			}
+			kill(t, first)
+			w.acking(t, first)
+		})
+	}
+}
