@@ -69,25 +69,21 @@ func (c Command) mainClass(version stormVersion) (string, error) {
 	return "org.apache.storm.daemon.worker.Worker", nil
 }
 
-// forVersion looks a version up in a map of the supervisor's conf. The home's own version is not in the map and needs no entry.
+// forVersion looks a version up in a map of the supervisor's conf. The home's own line needs no entry and heeds none.
 func (c Command) forVersion(key string, version stormVersion) (string, bool, error) {
-	configured := c.Host.Conf.Map(key)
-	if len(configured) == 0 || version.compare(parseVersion(c.Host.StormVersion)) == 0 {
-		return "", false, nil
+	own := parseVersion(c.Host.StormVersion)
+	byVersion := map[string]string{c.Host.StormVersion: ""}
+	for v, value := range c.Host.Conf.Map(key) {
+		text, ok := value.(string)
+		if !ok {
+			return "", false, fmt.Errorf("%s: the value for %s is no string", key, v)
+		}
+		if parseVersion(v).compare(own) != 0 {
+			byVersion[v] = text
+		}
 	}
-	with := map[string]any{c.Host.StormVersion: nil}
-	for v, value := range configured {
-		with[v] = value
-	}
-	value, found := compatible(with, version)
-	if !found || value == nil {
-		return "", false, nil
-	}
-	text, ok := value.(string)
-	if !ok {
-		return "", false, fmt.Errorf("%s: the value for %s is no string", key, c.Topology.Version)
-	}
-	return text, true, nil
+	value, found := compatible(byVersion, version)
+	return value, found && value != "", nil
 }
 
 // stringList reads a key that holds a string or a list of strings.

@@ -162,6 +162,14 @@ func (l *Launcher) launch(cmd Command) (*Worker, error) {
 	return w, nil
 }
 
+// PrepareClassData has the class-data archive for a Storm home and JDK made, if Config.ClassData allows it and it is not there
+// yet, so that it is ready before the first worker. It returns at once; Run does the work.
+func (l *Launcher) PrepareClassData(host Host) {
+	if l.cfg.ClassData {
+		l.archives.find(host)
+	}
+}
+
 // checkNames refuses what may not become part of a path.
 func checkNames(cmd Command) error {
 	return errors.Join(

@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// stormVersion is major.minor.rest; what cannot be read is unknown.
+// stormVersion is a release line. Storm compares versions by major and minor number only: within a line all releases are
+// compatible. What cannot be read is unknown.
 type stormVersion struct {
 	major, minor int
-	rest         string
 }
 
 func parseVersion(text string) stormVersion {
@@ -27,7 +27,7 @@ func parseVersion(text string) stormVersion {
 	if !ok {
 		return unknown
 	}
-	minor, rest, _ := strings.Cut(tail, ".")
+	minor, _, _ := strings.Cut(tail, ".")
 	var v stormVersion
 	var err1, err2 error
 	v.major, err1 = strconv.Atoi(major)
@@ -35,22 +35,23 @@ func parseVersion(text string) stormVersion {
 	if errors.Join(err1, err2) != nil {
 		return unknown
 	}
-	v.rest = rest
 	return v
 }
 
 func (v stormVersion) unknown() bool { return v.major == -1 && v.minor == -1 }
 
 func (v stormVersion) compare(o stormVersion) int {
-	return cmp.Or(cmp.Compare(v.major, o.major), cmp.Compare(v.minor, o.minor), strings.Compare(v.rest, o.rest))
+	return cmp.Or(cmp.Compare(v.major, o.major), cmp.Compare(v.minor, o.minor))
 }
 
 func (v stormVersion) less(o stormVersion) bool { return v.compare(o) < 0 }
 
-// compatible picks from what is configured by version the entry for want: the same or the next newer version of the same
-// major version, else the next older one of it, else nothing.
-func compatible(byVersion map[string]any, want stormVersion) (any, bool) {
-	keys := slices.SortedFunc(maps.Keys(byVersion), func(a, b string) int { return parseVersion(a).compare(parseVersion(b)) })
+// compatible picks from what is configured by version the entry for want: the same or the next newer line of the same major
+// version, else the next older one of it, else nothing. Of two entries for one line the one with the greater text counts.
+func compatible(byVersion map[string]string, want stormVersion) (string, bool) {
+	keys := slices.SortedFunc(maps.Keys(byVersion), func(a, b string) int {
+		return cmp.Or(parseVersion(a).compare(parseVersion(b)), strings.Compare(b, a))
+	})
 	older := ""
 	for _, key := range keys {
 		v := parseVersion(key)
@@ -60,7 +61,9 @@ func compatible(byVersion map[string]any, want stormVersion) (any, bool) {
 		if !v.less(want) {
 			return byVersion[key], true
 		}
-		older = key
+		if older == "" || parseVersion(older).less(v) {
+			older = key
+		}
 	}
 	return byVersion[older], older != ""
 }
