@@ -41,7 +41,20 @@ type Save struct{ Assignment *storm.LocalAssignment }
 type Launch struct {
 	Seq        int
 	Assignment *storm.LocalAssignment
+	// Twin is the Seq of the twin that becomes the worker, or 0. The twin is used up by this, whether it works or not: if it
+	// cannot be used, the worker is started anew under the same order.
+	Twin int
 }
+
+// Prepare orders a twin: a JVM that stands by to become the worker of that assignment. Answer: Prepared, and TwinEnded
+// when there is none, or none any more.
+type Prepare struct {
+	Seq        int
+	Assignment *storm.LocalAssignment
+}
+
+// Discard orders the end of a twin that was not used, and its directories removed. No answer.
+type Discard struct{ Seq int }
 
 // Stop orders the end of a worker and all its children, by force once the grace is over. Answer: Gone or KillFailed.
 type Stop struct {
@@ -66,6 +79,8 @@ func (Release) action()     {}
 func (UpdateBlobs) action() {}
 func (Save) action()        {}
 func (Launch) action()      {}
+func (Prepare) action()     {}
+func (Discard) action()     {}
 func (Stop) action()        {}
 func (Remove) action()      {}
 func (Note) action()        {}

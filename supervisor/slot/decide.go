@@ -62,7 +62,11 @@ func (m *Machine) decideAlive() bool {
 	if m.want != m.cur {
 		m.setCurrent(m.want)
 	}
-	return m.state == WaitingForWorkerStart && w.beating && m.enter(Running, "heartbeat")
+	if m.state != WaitingForWorkerStart || !w.beating {
+		return false
+	}
+	m.scheduleTwin()
+	return m.enter(Running, "heartbeat")
 }
 
 // decideKill waits for the end of the worker; what comes after it depends on what is wanted by then.
@@ -122,9 +126,10 @@ func (m *Machine) exchanged(a *storm.LocalAssignment) bool {
 // launch orders a worker. The assignment is saved first, so that a supervisor that dies in between finds its worker.
 func (m *Machine) launch(a *storm.LocalAssignment) bool {
 	m.setCurrent(a)
+	twin := m.takeTwin(a)
 	m.count++
 	m.worker = &worker{seq: m.count, since: m.now}
-	m.do(Launch{Seq: m.count, Assignment: a})
+	m.do(Launch{Seq: m.count, Assignment: a, Twin: twin})
 	return m.enter(WaitingForWorkerStart, a.TopologyID)
 }
 

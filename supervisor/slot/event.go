@@ -43,6 +43,15 @@ type LaunchFailed struct {
 	Reason string
 }
 
+// Prepared tells that a twin is up and may become a worker.
+type Prepared struct{ Seq int }
+
+// TwinEnded tells that a twin could not be started, or has ended before it was used.
+type TwinEnded struct {
+	Seq    int
+	Reason string
+}
+
 // Heartbeat tells that a new heartbeat of the worker was found.
 type Heartbeat struct{ Seq int }
 
@@ -79,6 +88,8 @@ func (Localized) event()          {}
 func (LocalizationFailed) event() {}
 func (Started) event()            {}
 func (LaunchFailed) event()       {}
+func (Prepared) event()           {}
+func (TwinEnded) event()          {}
 func (Heartbeat) event()          {}
 func (Exited) event()             {}
 func (Gone) event()               {}

@@ -28,6 +28,12 @@ type Machine struct {
 	// streak counts the quick deaths in a row of workers of cur's topology; launchAt is when the next may start.
 	streak   int
 	launchAt time.Duration
+
+	// twin stands by for worker, twinAt is when the next one may be prepared, twinFaults counts those in a row that came to
+	// nothing.
+	twin       *twin
+	twinAt     time.Duration
+	twinFaults int
 }
 
 // holding is what is known about one topology's files.
@@ -87,8 +93,10 @@ func (m *Machine) Step(now time.Duration, ev Event) []Action {
 	m.now = max(m.now, now)
 	m.out = nil
 	m.learn(ev)
+	m.dropTwin() // before its files are touched
 	for m.decide() {
 	}
+	m.tendTwin()
 	m.releaseUnused()
 	return m.out
 }
@@ -112,6 +120,9 @@ func (m *Machine) Deadline() (time.Duration, bool) {
 	case WaitingForWorkerStart, Running:
 		if m.worker.started {
 			consider(m.hungAt())
+		}
+		if at, ok := m.twinDeadline(); ok {
+			consider(at)
 		}
 	case Kill, KillAndRelaunch, KillBlobUpdate:
 		if m.worker == nil {
@@ -151,6 +162,14 @@ func (m *Machine) learn(ev Event) {
 		}
 	case LaunchFailed:
 		m.launchFailed(ev)
+	case Prepared:
+		if m.twin != nil && m.twin.seq == ev.Seq {
+			m.twin.up = true
+		}
+	case TwinEnded:
+		if m.twin != nil && m.twin.seq == ev.Seq {
+			m.twinFailed(orElse(ev.Reason, "ended"))
+		}
 	case Heartbeat:
 		if w := m.workerOf(ev.Seq); w != nil {
 			w.beat, w.beating = m.now, true
@@ -180,6 +199,7 @@ func (m *Machine) learn(ev Event) {
 func (m *Machine) assigned(a *storm.LocalAssignment) {
 	if a == nil || m.want == nil || a.TopologyID != m.want.TopologyID {
 		m.streak, m.launchAt = 0, 0
+		m.twinFaults, m.twinAt = 0, 0
 	}
 	m.want = a
 	// A rebalance writes a new conf before it moves executors. Looked for now, it does not cost a second restart when it is

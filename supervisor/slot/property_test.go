@@ -23,6 +23,8 @@ type world struct {
 	want    *storm.LocalAssignment
 	saved   *storm.LocalAssignment
 	worker  *process
+	twin    *process // that was not used yet
+	ended   []int    // twins whose end was not told yet
 	dead    []int // workers whose directories are to be removed
 	held    []string
 	onDisk  map[string]bool
@@ -34,6 +36,7 @@ type process struct {
 	started  bool
 	stopping bool
 	serves   *storm.LocalAssignment
+	up       bool // for a twin
 }
 
 func (w *world) step(ev Event) {
@@ -53,7 +56,7 @@ func (w *world) carryOut(a Action) {
 			w.held = append(w.held, a.Assignment.TopologyID)
 		}
 		w.onDisk[a.Assignment.TopologyID] = true // or not: the answer may be a failure, then it is asked for again
-		w.pending = append(w.pending, Localized{Attempt: a.Attempt, Limits: Limits{FirstHeartbeat: time.Minute, Heartbeat: 10 * time.Second}})
+		w.pending = append(w.pending, Localized{Attempt: a.Attempt, Limits: testLimits})
 	case Retain:
 		w.held = append(w.held, a.Assignment.TopologyID)
 		w.onDisk[a.Assignment.TopologyID] = true
@@ -61,17 +64,30 @@ func (w *world) carryOut(a Action) {
 		if w.worker != nil && w.worker.serves.TopologyID == a.TopologyID {
 			w.t.Fatalf("files of %s released under a running worker", a.TopologyID)
 		}
+		if w.twin != nil && w.twin.serves.TopologyID == a.TopologyID {
+			w.t.Fatalf("files of %s released under a twin", a.TopologyID)
+		}
 		w.held = slices.DeleteFunc(w.held, func(id string) bool { return id == a.TopologyID })
 		delete(w.onDisk, a.TopologyID)
 	case UpdateBlobs:
 		if w.worker != nil && w.worker.serves.TopologyID == a.Assignment.TopologyID {
 			w.t.Fatalf("files of %s exchanged under a running worker", a.Assignment.TopologyID)
 		}
-		w.pending = append(w.pending, Localized{Attempt: a.Attempt, Limits: Limits{FirstHeartbeat: time.Minute, Heartbeat: 10 * time.Second}})
+		if w.twin != nil && w.twin.serves.TopologyID == a.Assignment.TopologyID {
+			w.t.Fatalf("files of %s exchanged under a twin", a.Assignment.TopologyID)
+		}
+		w.pending = append(w.pending, Localized{Attempt: a.Attempt, Limits: testLimits})
 	case Save:
 		w.saved = a.Assignment
 	case Launch:
 		w.launch(a)
+	case Prepare:
+		w.prepare(a)
+	case Discard:
+		if w.twin == nil || w.twin.seq != a.Seq {
+			w.t.Fatalf("twin %d discarded that is not there", a.Seq)
+		}
+		w.twin = nil
 	case Stop:
 		if w.worker == nil || w.worker.seq != a.Seq || !w.worker.started {
 			w.t.Fatalf("stop of a worker %d that is not there", a.Seq)
@@ -96,7 +112,29 @@ func (w *world) launch(a Launch) {
 	if !slices.Contains(w.held, a.Assignment.TopologyID) || !w.onDisk[a.Assignment.TopologyID] {
 		w.t.Fatalf("worker launched without files of %s", a.Assignment.TopologyID)
 	}
+	if a.Twin != 0 {
+		// It may have ended untold; then the driver starts another process for the same order.
+		if w.twin == nil || w.twin.seq != a.Twin || !w.twin.up || !Equivalent(w.twin.serves, a.Assignment) {
+			w.t.Fatalf("launch with a twin %d that cannot be used", a.Twin)
+		}
+		w.twin = nil
+	}
+	if w.twin != nil {
+		w.t.Fatalf("worker launched beside a twin")
+	}
 	w.worker = &process{seq: a.Seq, serves: a.Assignment}
+}
+
+func (w *world) prepare(a Prepare) {
+	switch {
+	case w.twin != nil:
+		w.t.Fatalf("a second twin %d prepared", a.Seq)
+	case w.worker == nil || w.worker.stopping || !Equivalent(w.worker.serves, a.Assignment):
+		w.t.Fatalf("twin prepared without a worker that it could follow")
+	case !slices.Contains(w.held, a.Assignment.TopologyID):
+		w.t.Fatalf("twin prepared without files")
+	}
+	w.twin = &process{seq: a.Seq, serves: a.Assignment}
 }
 
 // check holds after every step.
@@ -117,6 +155,9 @@ func (w *world) check() {
 			w.t.Fatalf("a worker for something else lives in state %s", w.m.State())
 		}
 	case Kill, KillAndRelaunch, KillBlobUpdate:
+	}
+	if w.twin != nil && !Equivalent(w.twin.serves, w.want) {
+		w.t.Fatalf("a twin for something else stands by in state %s", w.m.State())
 	}
 	if at, ok := w.m.Deadline(); ok && at <= w.now {
 		w.t.Fatalf("deadline %s is not after %s in state %s: the driver would spin", at, w.now, w.m.State())
@@ -153,6 +194,14 @@ func (w *world) settle() {
 			w.end()
 		case w.worker != nil && w.m.State() == WaitingForWorkerStart:
 			w.step(Heartbeat{Seq: w.worker.seq})
+		case w.m.State() == Running && w.twin == nil:
+			at, _ := w.m.Deadline()
+			w.step(Heartbeat{Seq: w.worker.seq})
+			w.now = max(w.now, min(at, w.now+5*time.Second))
+			w.step(Tick{})
+		case w.m.State() == Running && !w.twin.up:
+			w.twin.up = true
+			w.step(Prepared{Seq: w.twin.seq})
 		case w.m.State() == Running, w.m.State() == Empty:
 			return
 		default:
@@ -178,6 +227,9 @@ func drawAssignment(t *rapid.T) *storm.LocalAssignment {
 	return a
 }
 
+// testLimits has a twin for every topology.
+var testLimits = Limits{FirstHeartbeat: time.Minute, Heartbeat: 10 * time.Second, Twin: true}
+
 func TestMachineProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -185,7 +237,7 @@ func TestMachineProperties(t *testing.T) {
 		if rapid.Bool().Draw(t, "adopted") {
 			a := drawAssignment(t)
 			w.want, w.worker = a, &process{seq: 1, started: true, serves: a}
-			w.step(Adopted{Assignment: a, Limits: Limits{FirstHeartbeat: time.Minute, Heartbeat: 10 * time.Second}})
+			w.step(Adopted{Assignment: a, Limits: testLimits})
 		}
 		seqs := func() int {
 			if w.worker != nil && rapid.IntRange(0, 9).Draw(t, "old") > 0 {
@@ -224,6 +276,24 @@ func TestMachineProperties(t *testing.T) {
 			},
 			"heartbeat": func(*rapid.T) { w.step(Heartbeat{Seq: seqs()}) },
 			"restart":   func(*rapid.T) { w.step(Restart{Seq: seqs()}) },
+			"prepared": func(*rapid.T) {
+				if w.twin != nil && !slices.Contains(w.ended, w.twin.seq) {
+					w.twin.up = true
+					w.step(Prepared{Seq: w.twin.seq})
+				}
+			},
+			"twin ends": func(*rapid.T) {
+				if w.twin != nil && !slices.Contains(w.ended, w.twin.seq) {
+					w.ended = append(w.ended, w.twin.seq)
+				}
+			},
+			"twin's end is told": func(*rapid.T) {
+				if len(w.ended) > 0 {
+					seq := w.ended[0]
+					w.ended = w.ended[1:]
+					w.step(TwinEnded{Seq: seq, Reason: "drawn"})
+				}
+			},
 			"exit":      func(*rapid.T) { w.step(Exited{Seq: seqs()}) },
 			"end": func(*rapid.T) {
 				if w.worker != nil && w.worker.stopping {
@@ -242,6 +312,9 @@ func TestMachineProperties(t *testing.T) {
 				}
 				if w.want == nil && len(w.held) > 0 || w.want != nil && !slices.Equal(w.held, []string{w.want.TopologyID}) {
 					t.Fatalf("settled with files of %v held", w.held)
+				}
+				if w.want != nil && (w.twin == nil || !w.twin.up) {
+					t.Fatalf("settled without a twin")
 				}
 				if len(w.dead) > 0 {
 					t.Fatalf("settled with directories of workers %v left", w.dead)

@@ -55,13 +55,15 @@ func (s State) String() string {
 	return "State(" + strconv.Itoa(int(s)) + ")"
 }
 
-// Limits are the ages at which a worker of one topology counts as hung. They come from the supervisor's and the
+// Limits are the ages at which a worker of one topology counts as hung, and whether it has a twin. They come from the supervisor's and the
 // topology's conf together, so they are known once the topology's conf is on the disk.
 type Limits struct {
 	// FirstHeartbeat is the longest time from launch to the first heartbeat.
 	FirstHeartbeat time.Duration
 	// Heartbeat is the longest time between two heartbeats.
 	Heartbeat time.Duration
+	// Twin says that a twin shall stand by for the worker.
+	Twin bool
 }
 
 // Config holds a supervisor's times; each must be above 0.
@@ -80,6 +82,10 @@ type Config struct {
 	Backoff time.Duration
 	// BackoffMax bounds that wait.
 	BackoffMax time.Duration
+	// TwinDelay is how long a worker runs before its twin is prepared, so that the two do not start side by side.
+	TwinDelay time.Duration
+	// TwinRetry is the wait after a twin that came to nothing; each further one in a row doubles it, up to TwinRetryMax.
+	TwinRetry, TwinRetryMax time.Duration
 }
 
 // DefaultConfig returns Storm's times where Storm has them, and ours elsewhere.
@@ -92,5 +98,8 @@ func DefaultConfig() Config {
 		QuickDeath:      10 * time.Second,
 		Backoff:         500 * time.Millisecond,
 		BackoffMax:      30 * time.Second,
+		TwinDelay:       5 * time.Second,
+		TwinRetry:       10 * time.Second,
+		TwinRetryMax:    10 * time.Minute,
 	}
 }

@@ -75,6 +75,7 @@ func eventOf(t *testing.T, d *datadriven.TestData) Event {
 	limits := Limits{
 		FirstHeartbeat: durationArg(t, d, "first", 120*time.Second),
 		Heartbeat:      durationArg(t, d, "beat", 30*time.Second),
+		Twin:           d.HasArg("twin"),
 	}
 	switch d.Cmd {
 	case "assigned":
@@ -91,6 +92,10 @@ func eventOf(t *testing.T, d *datadriven.TestData) Event {
 		return Started{Seq: intArg(t, d, "seq")}
 	case "launch-failed":
 		return LaunchFailed{Seq: intArg(t, d, "seq"), Reason: why}
+	case "prepared":
+		return Prepared{Seq: intArg(t, d, "seq")}
+	case "twin-ended":
+		return TwinEnded{Seq: intArg(t, d, "seq"), Reason: why}
 	case "heartbeat":
 		return Heartbeat{Seq: intArg(t, d, "seq")}
 	case "exited":
@@ -163,7 +168,15 @@ func showAction(a Action) string {
 	case Save:
 		return "save " + showAssignment(a.Assignment)
 	case Launch:
-		return fmt.Sprintf("launch seq=%d %s", a.Seq, showAssignment(a.Assignment))
+		twin := ""
+		if a.Twin != 0 {
+			twin = fmt.Sprintf(" twin=%d", a.Twin)
+		}
+		return fmt.Sprintf("launch seq=%d%s %s", a.Seq, twin, showAssignment(a.Assignment))
+	case Prepare:
+		return fmt.Sprintf("prepare seq=%d %s", a.Seq, showAssignment(a.Assignment))
+	case Discard:
+		return fmt.Sprintf("discard seq=%d", a.Seq)
 	case Stop:
 		return fmt.Sprintf("stop seq=%d grace=%s", a.Seq, a.Grace)
 	case Remove:
