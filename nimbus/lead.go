@@ -161,7 +161,10 @@ func (n *Nimbus) takeOver(ctx context.Context) error {
 	}
 	supervisors, err := n.cluster.Supervisors(ctx)
 	if err != nil {
-		return err
+		if !n.damaged(ctx, err) {
+			return err
+		}
+		n.log.Error("supervisors not read", zap.Error(err)) // they are read again with each change and each monitor round
 	}
 	n.live.lead(n.now())
 	n.model.load(topologies, supervisors, n.now())
@@ -182,10 +185,19 @@ func (n *Nimbus) takeOver(ctx context.Context) error {
 // name from its owner nor stops Nimbus, and so that its workers go on.
 func (n *Nimbus) readTopology(ctx context.Context, id string) (*topologyState, error) {
 	base, err := n.cluster.Storm(ctx, id)
+	if err != nil && n.damaged(ctx, err) {
+		n.log.Error("state of a topology is not readable, it is left alone", topologyField(id), zap.Error(err))
+		n.model.keepAlso(id)
+		return nil, nil
+	}
 	if err != nil || base == nil {
 		return nil, err
 	}
 	assignment, err := n.cluster.Assignment(ctx, id)
+	if err != nil && n.damaged(ctx, err) {
+		n.log.Error("assignment is not readable, a new one is made", topologyField(id), zap.Error(err))
+		assignment, err = nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +211,15 @@ func (n *Nimbus) readTopology(ctx context.Context, id string) (*topologyState, e
 	}
 	t.placed = placedBefore(assignment, n.now())
 	return t, nil
+}
+
+// damaged says whether an error came from what is stored and not from the way to it: then the cluster state answers other questions.
+func (n *Nimbus) damaged(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	_, unreachable := n.cluster.Storms(ctx)
+	return unreachable == nil
 }
 
 // placedBefore is when the executors of an assignment that an earlier Nimbus made came to their slots, as far as the wall clock

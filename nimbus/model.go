@@ -284,6 +284,16 @@ func (m *model) keep(ids map[string]bool) {
 	m.kept = ids
 }
 
+// keepAlso adds an id to those.
+func (m *model) keepAlso(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept == nil {
+		m.kept = map[string]bool{}
+	}
+	m.kept[id] = true
+}
+
 func (m *model) isKept(id string) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

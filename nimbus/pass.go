@@ -7,6 +7,7 @@ package nimbus
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"go.uber.org/zap"
@@ -71,9 +72,11 @@ func (n *Nimbus) input(topologies []*topologyState, j judgement, afresh string, 
 		if silence, reported := n.live.supervisorSilence(id, now); reported && silence >= n.cfg.Detection {
 			continue
 		}
-		s := scheduler.Supervisor{ID: id, Host: info.Hostname, Ports: make([]int32, len(info.Meta))}
-		for i, port := range info.Meta {
-			s.Ports[i] = int32(port)
+		s := scheduler.Supervisor{ID: id, Host: info.Hostname, Ports: make([]int32, 0, len(info.Meta))}
+		for _, port := range info.Meta {
+			if port > 0 && port <= math.MaxUint16 {
+				s.Ports = append(s.Ports, int32(port))
+			}
 		}
 		in.Supervisors = append(in.Supervisors, s)
 	}

@@ -4,12 +4,8 @@ package nimbus_test
 
 import (
 	"context"
-	"io/fs"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -218,47 +214,6 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	if err != nil || len(ids) != 1 {
 		t.Errorf("places for heartbeats are %v, %v", ids, err)
 	}
-}
-
-func TestDamagedBlobsStopNobody(t *testing.T) {
-	t.Parallel()
-	site := nimbustest.Start(t, nimbustest.Options{Tune: quick})
-	c := site.Client(t)
-	sup := site.Supervisor(t, "sup-1", 6700, 6701)
-	id := nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
-	nimbustest.Until(t, "it is assigned", func() bool { return sup.Executors(id) == 4 })
-	before, err := site.State.Assignment(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	site.StopNimbus()
-	damaged := 0
-	err = filepath.WalkDir(config.BlobRoot(site.Conf, ""), func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && filepath.Base(filepath.Dir(path)) == "data_"+id+"-stormcode.ser" {
-			damaged++
-			return os.Truncate(path, 7)
-		}
-		return err
-	})
-	if err != nil || damaged != 1 {
-		t.Fatalf("damaged %d files, %v", damaged, err)
-	}
-	site.StartNimbus(t, quick)
-	c = site.Client(t)
-	other := nimbustest.Submit(t, c, "other", nil, nimbustest.WordCount(1, 1, 1))
-	nimbustest.Until(t, "another topology is assigned", func() bool { return sup.Executors(other) == 4 })
-	after, err := site.State.Assignment(t.Context(), id)
-	if err != nil || !after.Equals(before) || sup.Executors(id) != 4 {
-		t.Errorf("assignment changed to %v, %v", after, err)
-	}
-	summary, err := c.GetTopologySummaryByName(t.Context(), "wc")
-	if err != nil || !strings.HasPrefix(summary.GetSchedStatus(), "Not scheduled: ") {
-		t.Errorf("the damaged topology is %v, %v", summary, err)
-	}
-	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: new(int32(0))}); err != nil {
-		t.Fatal(err)
-	}
-	nimbustest.Until(t, "it is stopped", func() bool { return sup.Executors(id) == 0 })
 }
 
 func TestClusterStateRestarts(t *testing.T) {

@@ -80,7 +80,7 @@ func emptyStats() *storm.TopologyStats {
 // componentStats are the numbers of a component, with its last error.
 func (n *Nimbus) componentStats(ctx context.Context, t *topologyState, component string, kind storm.ComponentType) (*storm.ComponentAggregateStats, error) {
 	last, err := n.cluster.LastError(ctx, t.id, component)
-	if err != nil {
+	if err != nil && !n.damaged(ctx, err) {
 		return nil, err
 	}
 	stats := aggregate(t, component, kind)
@@ -133,7 +133,7 @@ func (n *Nimbus) GetComponentPageInfo(ctx context.Context, id, component, _ stri
 		return nil, err
 	}
 	faults, err := n.cluster.Errors(ctx, t.id, component)
-	if err != nil {
+	if err != nil && !n.damaged(ctx, err) {
 		return nil, err
 	}
 	if faults == nil {

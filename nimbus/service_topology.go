@@ -76,7 +76,7 @@ func (n *Nimbus) errorsOf(ctx context.Context, t *topologyState, choice storm.Nu
 		case storm.NumErrorsChoice_NONE:
 		case storm.NumErrorsChoice_ONE:
 			last, err := n.cluster.LastError(ctx, t.id, component)
-			if err != nil {
+			if err != nil && !n.damaged(ctx, err) {
 				return nil, err
 			}
 			if last != nil {
@@ -84,7 +84,7 @@ func (n *Nimbus) errorsOf(ctx context.Context, t *topologyState, choice storm.Nu
 			}
 		case storm.NumErrorsChoice_ALL:
 			all, err := n.cluster.Errors(ctx, t.id, component)
-			if err != nil {
+			if err != nil && !n.damaged(ctx, err) {
 				return nil, err
 			}
 			list = append(list, all...)
@@ -100,7 +100,8 @@ type executorBeat struct {
 	uptime int32
 }
 
-// beatsOf reads what the workers of a topology last wrote. Beats of slots that it has left do not count.
+// beatsOf reads what the workers of a topology last wrote. Beats of slots that it has left do not count, nor do those that are no
+// beats: workers write them, so they may be anything.
 func (n *Nimbus) beatsOf(ctx context.Context, t *topologyState) (map[storm.ExecutorID]executorBeat, error) {
 	out := map[storm.ExecutorID]executorBeat{}
 	if t.assignment == nil {
@@ -108,7 +109,7 @@ func (n *Nimbus) beatsOf(ctx context.Context, t *topologyState) (map[storm.Execu
 	}
 	for slot, executors := range group(slotMap(t.assignment)) {
 		beat, err := n.cluster.WorkerBeat(ctx, t.id, slot.node, slot.port)
-		if err != nil {
+		if err != nil && !n.damaged(ctx, err) {
 			return nil, err
 		}
 		if beat == nil {
