@@ -27,7 +27,7 @@ import (
 // -XX:DumpLoadedClassList. Names that another version does not have are passed over by the JVM.
 //
 //go:embed classlist.txt
-var classList string //nolint:gochecknoglobals // an embedded table
+var classList string
 
 // archiveFormat is part of an archive's name: raise it when the way of making them changes.
 const archiveFormat = "1"
@@ -107,18 +107,20 @@ func newArchiveSpec(host Host) (archiveSpec, error) {
 	add := func(path string) error {
 		info, err := os.Stat(path)
 		if err == nil {
-			fmt.Fprintf(sum, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+			_, err = fmt.Fprintf(sum, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
 		}
 		return err
 	}
-	fmt.Fprintln(sum, archiveFormat, len(classList))
-	real, err := filepath.EvalSymlinks(java)
+	if _, err := fmt.Fprintln(sum, archiveFormat, len(classList)); err != nil {
+		return archiveSpec{}, err
+	}
+	binary, err := filepath.EvalSymlinks(java)
 	if err != nil {
 		return archiveSpec{}, err
 	}
 	// The launcher is the same in many releases of a JDK, the virtual machine is not.
-	faults := []error{add(real)}
-	if vm := filepath.Join(filepath.Dir(filepath.Dir(real)), "lib", "server", "libjvm.so"); exists(vm) {
+	faults := []error{add(binary)}
+	if vm := filepath.Join(filepath.Dir(filepath.Dir(binary)), "lib", "server", "libjvm.so"); exists(vm) {
 		faults = append(faults, add(vm))
 	}
 	for _, jar := range jars {
@@ -127,7 +129,7 @@ func newArchiveSpec(host Host) (archiveSpec, error) {
 	if err := errors.Join(faults...); err != nil {
 		return archiveSpec{}, err
 	}
-	return archiveSpec{key: hex.EncodeToString(sum.Sum(nil)[:8]), java: real, jars: jars}, nil
+	return archiveSpec{key: hex.EncodeToString(sum.Sum(nil)[:8]), java: binary, jars: jars}, nil
 }
 
 // run makes archives as they are asked for, until ctx ends.

@@ -146,7 +146,7 @@ func TestArchiveIsNotPossible(t *testing.T) {
 func stormHome(t *testing.T) string {
 	t.Helper()
 	home := os.Getenv("GUST_STORM_HOME")
-	for dir, _ := os.Getwd(); home == "" && dir != "/"; dir = filepath.Dir(dir) { //nolint:errcheck // "" ends it too
+	for dir, _ := os.Getwd(); home == "" && dir != "/"; dir = filepath.Dir(dir) {
 		if candidate := filepath.Join(dir, "build", "storm-home", "2.8.3"); exists(candidate) {
 			home = candidate
 		}

@@ -48,8 +48,13 @@ func (c Command) Build() (*Invocation, error) {
 		"-Dstorm.options="+c.stormOptions(),
 		"-Djava.io.tmpdir="+filepath.Join(c.Host.LocalDir, "workers", c.WorkerID, "tmp"),
 		"-cp", classPath,
-		main, c.Topology.ID, c.SupervisorID,
 	)
+	if c.TwinJar != "" {
+		// At the end, so that the worker finds all of its classes and files as without it.
+		args[len(args)-1] += ":" + c.TwinJar
+		args = append(args, twinClass)
+	}
+	args = append(args, main, c.Topology.ID, c.SupervisorID)
 	// Workers before 2.0.0 send no heartbeats to the supervisor and take no such argument.
 	if version.unknown() || !version.less(stormVersion{major: 2}) {
 		args = append(args, strconv.Itoa(c.SupervisorPort))

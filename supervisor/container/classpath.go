@@ -7,6 +7,7 @@ package container
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gust-stream/gust/config"
@@ -33,7 +34,7 @@ func (c Command) classPath(version stormVersion, options []string) (path string,
 		framework = append(append([]string{}, c.Archive.Jars...), framework[1:]...)
 		archive = []string{"-XX:SharedArchiveFile=" + c.Archive.File}
 	}
-	entries := append(beginning, framework...)
+	entries := slices.Concat(beginning, framework)
 	entries = append(entries, filepath.Join(c.Topology.Dir, localstate.TopologyJar))
 	entries = append(entries, c.Topology.Dependencies...)
 	entries = append(entries, end...)

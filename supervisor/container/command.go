@@ -25,6 +25,8 @@ type Command struct {
 	Resources *storm.WorkerResources
 	// Archive is the class-data archive to use, or nil.
 	Archive *Archive
+	// TwinJar is the jar of the class that a twin begins with, "" for the command line of a worker.
+	TwinJar string
 }
 
 // Host is what is the same for all workers of a supervisor.

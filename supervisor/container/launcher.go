@@ -63,8 +63,8 @@ type Launcher struct {
 }
 
 // New returns a launcher. It touches neither disk nor processes.
-func New(cfg Config, log *zap.Logger) *Launcher {
-	log = log.Named("container")
+func New(cfg Config, logger *zap.Logger) *Launcher {
+	log := logger.Named("container")
 	return &Launcher{
 		cfg: cfg.withDefaults(), log: log, workers: map[*Worker]bool{},
 		archives: newArchives(cfg.Layout, cfg.Environ, log),
@@ -155,7 +155,7 @@ func (l *Launcher) launch(cmd Command) (*Worker, error) {
 		return nil, err
 	}
 	w := l.newWorker(cmd.WorkerID)
-	if err := w.start(path, invocation, l.cfg.Environ); err != nil {
+	if err := w.start(path, invocation, l.cfg.Environ, filepath.Join(l.cfg.Layout.Worker(w.id), "artifacts"), nil); err != nil {
 		return nil, err
 	}
 	l.add(w)
@@ -225,8 +225,9 @@ func (l *Launcher) newWorker(workerID string) *Worker {
 	}
 }
 
-// start executes the invocation in a session of its own, with its output in files.
-func (w *Worker) start(path string, invocation *Invocation, environ []string) (err error) {
+// start executes the invocation in a session of its own, with its output in files in the folder artifacts. Its input is
+// empty if stdin is nil.
+func (w *Worker) start(path string, invocation *Invocation, environ []string, artifacts string, stdin *os.File) (err error) {
 	dir := w.l.cfg.Layout.Worker(w.id)
 	var files []*os.File
 	defer func() {
@@ -241,8 +242,8 @@ func (w *Worker) start(path string, invocation *Invocation, environ []string) (e
 		flag int
 	}{
 		{os.DevNull, os.O_RDONLY},
-		{filepath.Join(dir, "artifacts", outputName), os.O_WRONLY | os.O_APPEND | os.O_CREATE},
-		{filepath.Join(dir, "artifacts", errorName), os.O_WRONLY | os.O_APPEND | os.O_CREATE},
+		{filepath.Join(artifacts, outputName), os.O_WRONLY | os.O_APPEND | os.O_CREATE},
+		{filepath.Join(artifacts, errorName), os.O_WRONLY | os.O_APPEND | os.O_CREATE},
 	} {
 		f, err := os.OpenFile(open.path, open.flag, 0o644)
 		if err != nil {
@@ -250,8 +251,12 @@ func (w *Worker) start(path string, invocation *Invocation, environ []string) (e
 		}
 		files = append(files, f)
 	}
+	std := slices.Clone(files)
+	if stdin != nil {
+		std[0] = stdin
+	}
 	process, err := os.StartProcess(path, append([]string{path}, invocation.Args...), &os.ProcAttr{
-		Dir: dir, Env: mergeEnv(environ, invocation.Env), Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: dir, Env: mergeEnv(environ, invocation.Env), Files: std, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		return err

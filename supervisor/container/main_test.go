@@ -66,7 +66,7 @@ func (s *site) again(t *testing.T) *site {
 // run runs the launcher until stop is called, and at the latest at the end of the test.
 func (s *site) run(t *testing.T) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it outlives t.Context for the cleanup
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
 	stopped := false
@@ -97,7 +97,7 @@ func (s *site) launch(t *testing.T, cmd Command) *Worker {
 		t.Fatalf("Launch: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:usetesting // t.Context has ended
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		must(t, w.Kill(ctx, 0))
 	})
@@ -141,7 +141,7 @@ func (s *site) awaitPid(t *testing.T, w *Worker, name string) int {
 	t.Helper()
 	pid := 0
 	await(t, "a pid in "+name, func() bool {
-		text, _ := os.ReadFile(filepath.Join(s.layout.Worker(w.ID()), name)) //nolint:errcheck // not there yet
+		text, _ := os.ReadFile(filepath.Join(s.layout.Worker(w.ID()), name))
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return pid > 0 && strings.HasSuffix(string(text), "\n")
 	})

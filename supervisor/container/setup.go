@@ -2,12 +2,13 @@
 
 package container
 
-// This file lays out a worker's folder before the worker starts.
+// This file lays out a worker's folder and marks the slot as its own before the worker starts.
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,11 +22,17 @@ import (
 
 // setUp makes the worker's folder, its artifacts folder, the notes beside them, and the links.
 func setUp(layout localstate.Layout, cmd Command) error {
+	if err := takeSlot(layout, cmd); err != nil {
+		return err
+	}
+	return makeFolder(layout, cmd, layout.WorkerArtifacts(cmd.Topology.ID, cmd.Port))
+}
+
+// takeSlot makes what belongs to a worker only when it is the slot's one.
+func takeSlot(layout localstate.Layout, cmd Command) error {
 	id := cmd.WorkerID
 	artifacts := layout.WorkerArtifacts(cmd.Topology.ID, cmd.Port)
-	for _, dir := range []string{
-		layout.WorkerPids(id), layout.WorkerHeartbeats(id), layout.WorkerTmp(id), layout.WorkerUsers(), artifacts,
-	} {
+	for _, dir := range []string{layout.WorkerPids(id), layout.WorkerHeartbeats(id), layout.WorkerUsers(), artifacts} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -41,7 +48,13 @@ func setUp(layout localstate.Layout, cmd Command) error {
 	if err := os.Remove(filepath.Join(artifacts, "worker.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := localstate.WriteFile(layout.WorkerUser(id), []byte(cmd.Topology.Owner), 0o644); err != nil {
+	return localstate.WriteFile(layout.WorkerUser(id), []byte(cmd.Topology.Owner), 0o644)
+}
+
+// makeFolder makes what a process finds in its working directory.
+func makeFolder(layout localstate.Layout, cmd Command, artifacts string) error {
+	id := cmd.WorkerID
+	if err := os.MkdirAll(layout.WorkerTmp(id), 0o755); err != nil {
 		return err
 	}
 	links := map[string]string{"artifacts": artifacts}
@@ -160,8 +173,6 @@ func withLine(text []byte, line string) ([]byte, error) {
 	if before == nil {
 		before = map[string]any{}
 	}
-	for key, value := range extra {
-		before[key] = value
-	}
+	maps.Copy(before, extra)
 	return yaml.Marshal(before)
 }

@@ -105,6 +105,7 @@ func (w *Worker) CleanUp() error {
 	layout := w.l.cfg.Layout
 	// The folder goes last: as long as it is there, a restarted supervisor finds the worker and cleans up again.
 	err := errors.Join(
+		w.removeTwinArtifacts(),
 		os.RemoveAll(layout.WorkerUser(w.id)),
 		os.RemoveAll(layout.WorkerHeartbeats(w.id)),
 		os.RemoveAll(layout.WorkerPids(w.id)),

@@ -291,7 +291,7 @@ func TestRecycledPid(t *testing.T) {
 		c := exec.CommandContext(t.Context(), "sleep", "1000")
 		c.Dir = dir
 		must(t, c.Start())
-		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() }) //nolint:errcheck // killed on purpose
+		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 		return c
 	}
 	elsewhere, late, child := start("/"), start(s.layout.Worker(w.ID())), start(s.layout.TopologyResources("wc-1-1"))
@@ -330,7 +330,7 @@ func TestAdoptPassesOverTheLogWriter(t *testing.T) {
 	must(t, c.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	t.Cleanup(func() { _ = c.Process.Kill() }) //nolint:errcheck // it is gone
+	t.Cleanup(func() { _ = c.Process.Kill() })
 	w := &Worker{id: id}
 	pid := s.awaitPid(t, w, "pid")
 	s.run(t)
@@ -340,7 +340,9 @@ func TestAdoptPassesOverTheLogWriter(t *testing.T) {
 		t.Errorf("adopted %d, the worker is %d and the log writer %d", adopted.Pid(), pid, c.Process.Pid)
 	}
 	kill(t, adopted, 0)
-	<-ended
+	if err := <-ended; err == nil {
+		t.Error("the log writer ended well")
+	}
 	if runs(pid) {
 		t.Error("the worker is left")
 	}

@@ -30,8 +30,8 @@ func (l *Localizer) recover() error {
 	return l.recoverErr
 }
 
-// emptyTmp empties the tmp folder and removes what stock's own localizer leaves beside finished blobs. A topology whose
-// version file is missing is made complete by the next Localize, or removed by clean.
+// emptyTmp empties the tmp folder and removes what stock's own localizer leaves unfinished beside a topology's blobs. A topology
+// whose version file is missing is made complete by the next Localize, or removed by clean.
 func (l *Localizer) emptyTmp() error {
 	layout := l.cfg.Layout
 	if err := os.RemoveAll(layout.Tmp()); err != nil {
@@ -40,6 +40,17 @@ func (l *Localizer) emptyTmp() error {
 	for _, dir := range []string{layout.Tmp(), layout.Topologies(), layout.Users()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
+		}
+	}
+	for _, name := range []string{localstate.TopologyJar, localstate.TopologyCode, localstate.TopologyConf, localstate.Resources} {
+		paths, err := filepath.Glob(filepath.Join(layout.Topologies(), "*", name+".[0-9]*"))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

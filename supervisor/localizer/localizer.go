@@ -18,10 +18,10 @@ import (
 )
 
 // ErrNotFound is what a Nimbus wraps when it has no blob of that key.
-var ErrNotFound = errors.New("no such blob") //nolint:gochecknoglobals // a sentinel error
+var ErrNotFound = errors.New("no such blob")
 
 // ErrIncomplete is what Adopt wraps when something that the topology needs is not on disk.
-var ErrIncomplete = errors.New("not completely on disk") //nolint:gochecknoglobals // a sentinel error
+var ErrIncomplete = errors.New("not completely on disk")
 
 // Nimbus is where blobs come from. It is called from several goroutines at once.
 type Nimbus interface {
@@ -131,12 +131,12 @@ type holder struct {
 }
 
 // New returns a localizer. It touches neither disk nor network.
-func New(cfg Config, nimbus Nimbus, log *zap.Logger) *Localizer {
+func New(cfg Config, nimbus Nimbus, logger *zap.Logger) *Localizer {
 	cfg = cfg.withDefaults()
 	return &Localizer{
 		cfg:       cfg,
 		nimbus:    nimbus,
-		log:       log.Named("localizer"),
+		log:       logger.Named("localizer"),
 		downloads: make(chan struct{}, cfg.Threads),
 		holds:     map[hold]*holder{},
 		blobs:     map[string]*blob{},

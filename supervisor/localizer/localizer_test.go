@@ -387,6 +387,10 @@ func TestRecover(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(s.layout.Tmp(), "_tmp_resources.x", "y"), 0o755))
 			must(t, os.WriteFile(filepath.Join(s.layout.Tmp(), "_tmp_blob.y"), []byte("half"), 0o600))
 		},
+		"OfStock": func() {
+			must(t, os.MkdirAll(filepath.Join(dir, "resources.77", "y"), 0o755))
+			must(t, os.WriteFile(filepath.Join(dir, "stormjar.jar.77"), []byte("half"), 0o600))
+		},
 		"NoVersion":    func() { must(t, os.Remove(filepath.Join(dir, "stormjar.jar.version"))) },
 		"EmptyVersion": func() { must(t, os.WriteFile(filepath.Join(dir, "stormconf.ser.version"), nil, 0o600)) },
 		"NoResources":  func() { must(t, os.RemoveAll(filepath.Join(dir, "resources"))) },
@@ -401,6 +405,9 @@ func TestRecover(t *testing.T) {
 		again.localize(t, 1, nil)
 		if left := tree(t, s.layout.Tmp()); len(left) != 0 {
 			t.Errorf("%s: left in tmp: %v", name, left)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "*.77")); err != nil || len(left) != 0 {
+			t.Errorf("%s: left of stock: %v, %v", name, left, err)
 		}
 		if c := content(t, dir, "words") + content(t, dir, "resources/split.py"); c != "words.txtprint()" {
 			t.Errorf("%s: %q", name, c)

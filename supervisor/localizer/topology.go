@@ -94,7 +94,7 @@ func (c *claim) run(ctx context.Context, how bring) (*Topology, error) {
 			return err
 		}
 		var err error
-		if topology.Version, dependencies, err = readCode(topology.Dir, c.l.cfg.MaxMetadataBytes); err != nil {
+		if topology.Version, dependencies, err = readCode(ctx, topology.Dir, c.l.cfg.MaxMetadataBytes); err != nil {
 			return err
 		}
 		return c.bringAll(ctx, how, dependencies)
@@ -216,17 +216,17 @@ func readConf(dir string, limit int64) (config.Conf, error) {
 }
 
 // readCode reads stormcode.ser in dir, a topology in gzip, for its Storm version and its dependencies: jars, then artifacts.
-func readCode(dir string, limit int64) (version string, dependencies []userBlob, err error) {
+func readCode(ctx context.Context, dir string, limit int64) (version string, dependencies []userBlob, err error) {
 	path := filepath.Join(dir, localstate.TopologyCode)
 	data, err := readGzip(path, limit)
 	if err != nil {
 		return "", nil, err
 	}
 	buffer := thrift.NewTMemoryBuffer()
-	buffer.Buffer.Write(data)
+	buffer.Write(data)
 	conf := &thrift.TConfiguration{MaxMessageSize: int32(min(len(data), math.MaxInt32))} //nolint:gosec // bounded
 	var code storm.StormTopology
-	if err := code.Read(context.Background(), thrift.NewTBinaryProtocolConf(buffer, conf)); err != nil {
+	if err := code.Read(ctx, thrift.NewTBinaryProtocolConf(buffer, conf)); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", path, err)
 	}
 	taken := map[string]string{}

@@ -21,7 +21,7 @@ import (
 )
 
 // errRefused marks an archive that must not be unpacked; trying again would not help.
-var errRefused = errors.New("archive refused") //nolint:gochecknoglobals // a sentinel error
+var errRefused = errors.New("archive refused")
 
 type limits struct {
 	bytes   int64

@@ -52,9 +52,9 @@ type Store struct {
 }
 
 // New returns the store in dir without touching the disk; the folder is made by the first write. now gives the number of
-// a new version, log is told of versions that were passed over.
-func New(dir string, now func() time.Time, log *zap.Logger) *Store {
-	return &Store{dir: dir, now: now, log: log.Named("localstate")}
+// a new version, logger is told of versions that were passed over.
+func New(dir string, now func() time.Time, logger *zap.Logger) *Store {
+	return &Store{dir: dir, now: now, log: logger.Named("localstate")}
 }
 
 // Dir is the folder.
@@ -189,7 +189,7 @@ func (s *Store) readOnce() (parts map[string]*storm.ThriftSerializedObject, vani
 	return map[string]*storm.ThriftSerializedObject{}, false, nil
 }
 
-var errEmpty = errors.New("the file is empty") //nolint:gochecknoglobals // a sentinel error
+var errEmpty = errors.New("the file is empty")
 
 func readParts(dir string, version int64) (map[string]*storm.ThriftSerializedObject, error) {
 	data, err := readVersion(dir, version)
@@ -248,7 +248,7 @@ func encode(value thrift.TStruct) ([]byte, error) {
 // decode reads one struct from data, and refuses bytes after its end: they are a sign of a torn or foreign file.
 func decode(data []byte, value thrift.TStruct) error {
 	buffer := thrift.NewTMemoryBuffer()
-	buffer.Buffer.Write(data)
+	buffer.Write(data)
 	limit := &thrift.TConfiguration{MaxMessageSize: int32(len(data))} //nolint:gosec // bounded by maxVersionSize
 	if err := value.Read(context.Background(), thrift.NewTBinaryProtocolConf(buffer, limit)); err != nil {
 		return err
