@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -169,12 +170,21 @@ func (s *State) call(ctx context.Context, do func() error) error {
 	go func() { result <- do() }()
 	select {
 	case err := <-result:
-		return err
+		return named(err)
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.done:
 		return ErrClosed
 	}
+}
+
+// named gives an error that the client library has no name for the one it has here. gust's own server refuses changes with
+// code -7 while its disk is full.
+func named(err error) error {
+	if err != nil && err.Error() == "unknown error: -7" {
+		return fmt.Errorf("the cluster state takes no changes: %w", syscall.ENOSPC)
+	}
+	return err
 }
 
 // get returns a node's data, or nil and no error when the node is absent.
