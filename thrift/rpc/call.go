@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/apache/thrift/lib/go/thrift"
 	"go.uber.org/zap"
@@ -18,6 +19,8 @@ const (
 	// maxName bounds the name of a method; Storm's longest has 36 bytes. A
 	// longer one is noise, and would come back twice in its answer.
 	maxName = 256
+	// internalError is how Storm's answer to a fault of its own begins; the method follows.
+	internalError = "Internal error processing "
 	// smallReply is what a reply may hold, in bytes, without asking the budget.
 	smallReply = smallestBuffer
 )
@@ -181,7 +184,12 @@ func (s *Server) settle(ctx context.Context, c *conn, m *message, h header, err 
 		return true
 	}
 	// The generated answer carries the text of the error: that is for the
-	// log, not for the peer.
+	// log, not for the peer. Only that the disk is full says nothing of what
+	// lies on it, and helps whoever must make room.
+	if errors.Is(err, syscall.ENOSPC) {
+		m.except(h, thrift.INTERNAL_ERROR, internalError+h.method+": "+syscall.ENOSPC.Error())
+		return true
+	}
 	m.fail(h)
 	return true
 }
@@ -196,7 +204,7 @@ func (s *Server) tooLarge(c *conn, m *message, h header, size int) {
 
 // fail makes the answer to a call whose handler went wrong.
 func (m *message) fail(h header) {
-	m.except(h, thrift.INTERNAL_ERROR, "Internal error processing "+h.method)
+	m.except(h, thrift.INTERNAL_ERROR, internalError+h.method)
 }
 
 // except replaces what was written by an exception. A oneway call gets none.

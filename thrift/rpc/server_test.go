@@ -7,7 +7,9 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -38,6 +40,8 @@ func TestAnswersToFaults(t *testing.T) {
 			return "", &storm.NotAliveException{Msg: "declared is not alive"}
 		case "undeclared":
 			return "", errors.New("/secret/path is broken")
+		case "full":
+			return "", fmt.Errorf("write /secret/path: %w", syscall.ENOSPC)
 		case "application":
 			return "", thrift.NewTApplicationException(thrift.MISSING_RESULT, "of the handler")
 		case "panic":
@@ -52,6 +56,7 @@ func TestAnswersToFaults(t *testing.T) {
 
 	for _, test := range []struct{ id, want, log string }{
 		{"undeclared", "6 Internal error processing getTopologyConf", "call failed"},
+		{"full", "6 Internal error processing getTopologyConf: no space left on device", "call failed"},
 		{"application", "5 of the handler", "call failed"},
 		{"panic", "6 Internal error processing getTopologyConf", "handler panicked"},
 		{"large", "6 Internal error processing getTopologyConf: the reply is above the limit of 4096 bytes", "reply is above the frame limit"},
