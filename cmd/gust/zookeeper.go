@@ -46,7 +46,7 @@ func newZookeeper() *cobra.Command {
 
 func newZookeeperServer(conf config.Conf, bind, dir string, log *zap.Logger) (*server.Server, error) {
 	port := strconv.FormatInt(conf.Int(config.StormZookeeperPort, 2181), 10)
-	return server.New(server.Config{Addr: net.JoinHostPort(bind, port), Dir: dir}, log.Named("zookeeper"))
+	return server.New(server.Config{Addr: net.JoinHostPort(bind, port), Dir: dir}, log)
 }
 
 func runZookeeper(ctx context.Context, conf config.Conf, bind, dir string, log *zap.Logger) error {
@@ -58,6 +58,6 @@ func runZookeeper(ctx context.Context, conf config.Conf, bind, dir string, log *
 	if err != nil {
 		return fmt.Errorf("start the cluster state: %w", err)
 	}
-	log.Info("cluster state ready", zap.Stringer("address", addr), zap.String("dir", dir))
+	log.Info("cluster state listens", zap.Stringer("address", addr), zap.String("dir", dir))
 	return quiet(zk.Run(ctx))
 }
