@@ -151,12 +151,14 @@ func (l *Launcher) launch(cmd Command) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := setUp(l.cfg.Layout, cmd); err != nil {
-		return nil, err
-	}
 	w := l.newWorker(cmd.WorkerID)
-	if err := w.start(path, invocation, l.cfg.Environ, filepath.Join(l.cfg.Layout.Worker(w.id), "artifacts"), nil); err != nil {
-		return nil, err
+	err = setUp(l.cfg.Layout, cmd)
+	if err == nil {
+		err = w.start(path, invocation, l.cfg.Environ, filepath.Join(l.cfg.Layout.Worker(w.id), "artifacts"), nil)
+	}
+	if err != nil {
+		w.finish(Exit{})
+		return nil, errors.Join(err, w.CleanUp()) // each try has a new id: what it left would pile up
 	}
 	l.add(w)
 	return w, nil
@@ -264,7 +266,9 @@ func (w *Worker) start(path string, invocation *Invocation, environ []string, ar
 	w.process = process
 	// The child is not waited for yet, so its pid cannot be anybody else's.
 	if w.main, err = identify(process.Pid); err != nil {
-		return errors.Join(err, process.Kill())
+		killed := process.Kill()
+		_, waited := process.Wait()
+		return errors.Join(err, killed, waited)
 	}
 	w.handle, _ = openProcess(w.main) // not there any more: the watch finds that out
 	return nil

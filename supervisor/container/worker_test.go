@@ -117,12 +117,20 @@ func TestLaunchRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Command){
 		"WorkerID": func(c *Command) { c.WorkerID = "../x" }, "TopologyID": func(c *Command) { c.Topology.ID = ".." },
 		"Link": func(c *Command) { c.Topology.Links = []string{"../x"} }, "Java": func(c *Command) { c.Host.JavaHome = "/none" },
+		"NoProgram": func(c *Command) {
+			c.Host.JavaHome = t.TempDir()
+			must(t, os.Mkdir(filepath.Join(c.Host.JavaHome, "bin"), 0o755))
+			must(t, os.WriteFile(filepath.Join(c.Host.JavaHome, "bin", "java"), []byte("garbage"), 0o755)) //nolint:gosec // a program
+		},
 		"ClassPath": func(c *Command) { c.Topology.Conf = config.Conf{config.TopologyClasspath: int64(3)} },
 	} {
 		cmd := s.command()
 		change(&cmd)
 		if _, err := s.Launch(cmd); err == nil {
 			t.Errorf("%s: launched", name)
+		}
+		if ids, err := s.ListWorkers(); err != nil || len(ids) != 0 {
+			t.Errorf("%s: left %v, %v", name, ids, err)
 		}
 	}
 }
