@@ -25,7 +25,7 @@ const (
 	// smallFrame and below are read without asking the shared budget.
 	smallFrame = 64 << 10
 	// inFlight is how many requests of one connection may wait for their answer.
-	inFlight = 256
+	inFlight = 64
 	// maxPending and maxPendingAll bound the answers and events that wait for slow
 	// readers, for one connection and for all. Past it the connection is closed.
 	maxPending    = 32 << 20

@@ -300,7 +300,7 @@ func TestClockSetBack(t *testing.T) {
 func TestRestartKeepsSessions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := start(t, dir, nil)
+	s := start(t, dir, func(cfg *Config) { cfg.Addr = restartable })
 	c, events := connect(t, s.addr, 20*time.Second)
 	if _, err := c.Create("/e", []byte("x"), zk.FlagEphemeral, open); err != nil {
 		t.Fatal(err)

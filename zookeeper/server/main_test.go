@@ -23,6 +23,10 @@ import (
 // wait is far beyond what anything here takes.
 const wait = 60 * time.Second
 
+// restartable is where servers listen that come back on the same port. Clients' own
+// ports are taken from 127.0.0.1 and could be just that one while the server is away.
+const restartable = "127.0.0.2:0"
+
 // childEnv makes this test binary a server, so that it can be killed: "address directory".
 const childEnv = "GUST_ZOOKEEPER_CHILD"
 
@@ -53,7 +57,7 @@ func spawn(t *testing.T, addr, dir string) *process {
 		t.Fatal(err)
 	}
 	if addr == "" {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", restartable)
 		if err != nil {
 			t.Fatal(err)
 		}
