@@ -53,7 +53,7 @@ type Place struct {
 // All lists every known difference in the order of its number.
 func All() []Diff {
 	return []Diff{
-		diff01(),
+		diff01(), diff02(), diff03(), diff04(), diff05(),
 	}
 }
 
@@ -92,4 +92,19 @@ func Take(record any, path []string) any {
 	}
 	delete(object, path[0])
 	return value
+}
+
+// refusal is a case of the scenario of refusals.
+func refusal(name string, stock, gust any) Place {
+	return Place{Path: []string{"outcome", "cases", name}, Stock: stock, Gust: gust}
+}
+
+// invalid is an InvalidTopologyException as a record has it.
+func invalid(text string) any {
+	return map[string]any{"class": "InvalidTopologyException", "message": text}
+}
+
+// internal is how a client sees any other exception of a method.
+func internal(method string) any {
+	return map[string]any{"class": "TApplicationException", "message": "Internal error processing " + method, "type": 6.0}
 }
