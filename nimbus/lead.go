@@ -72,10 +72,12 @@ func (n *Nimbus) loseTrack() {
 	n.reconsider()
 }
 
-// enter writes this Nimbus's entries into the cluster state, once for each session.
+// enter writes this Nimbus's entries into the cluster state, and again when a session is new.
 func (n *Nimbus) enter(ctx context.Context, sessions <-chan struct{}, entered chan<- string) error {
+	mine := ""
 	for {
-		mine, err := n.announce(ctx)
+		var err error
+		mine, err = n.announce(ctx, mine)
 		if err == nil {
 			select {
 			case entered <- mine:
@@ -102,9 +104,16 @@ func (n *Nimbus) enter(ctx context.Context, sessions <-chan struct{}, entered ch
 	}
 }
 
-func (n *Nimbus) announce(ctx context.Context) (string, error) {
+// announce returns this Nimbus's entry in the election. The one it had is kept if it leads: the connection may have come back with
+// the same session, and to leave the election and enter it again would mean to read everything again.
+func (n *Nimbus) announce(ctx context.Context, mine string) (string, error) {
 	if err := n.cluster.SetNimbus(ctx, n.summary()); err != nil {
-		return "", err
+		return mine, err
+	}
+	if mine != "" {
+		if _, node, err := n.cluster.Leader(ctx); err != nil || node == mine {
+			return mine, err
+		}
 	}
 	return n.cluster.JoinElection(ctx, n.self)
 }
@@ -121,6 +130,8 @@ func (n *Nimbus) followElection(ctx context.Context, mine string) error {
 	}
 	n.model.setNimbuses(nimbuses, who)
 	switch leads := node == mine; {
+	case !leads && who == n.self.String():
+		// An entry of our own that replaces or is replaced by mine; the word about the new one is on its way.
 	case leads && !n.leader.Load():
 		if err := n.takeOver(ctx); err != nil {
 			return fmt.Errorf("take over: %w", err)
@@ -176,9 +187,19 @@ func (n *Nimbus) takeOver(ctx context.Context) error {
 			}
 		}
 	}
+	n.pusher.tell(nodesOf(n.model.all())) // what a former leader, or this one before it lost its session, may not have told
 	n.log.Info("leading", zap.Int("topologies", len(ids)), zap.Int("supervisors", len(supervisors)), zap.Duration("took", n.now().Sub(began)))
 	n.schedule()
 	return nil
+}
+
+// nodesOf lists the supervisors that run something.
+func nodesOf(topologies []*topologyState) map[string]bool {
+	nodes := map[string]bool{}
+	for node := range usedPorts(topologies) {
+		nodes[node] = true
+	}
+	return nodes
 }
 
 // readTopology reads one topology. One whose blobs are not readable is kept as it is, so that a damaged file neither takes the
