@@ -14,7 +14,6 @@ import (
 
 	"github.com/gust-stream/gust/bench/report"
 	"github.com/gust-stream/gust/bench/rig"
-	"github.com/gust-stream/gust/thrift/storm"
 )
 
 // What the calls are measured with.
@@ -44,22 +43,20 @@ func calls() Group {
 }
 
 func measureCalls(ctx context.Context, r *Run) error {
-	topology, err := r.recordTopology(ctx)
-	if err != nil {
+	if err := r.recordTopology(ctx); err != nil {
 		return err
 	}
 	for rep := range r.Reps {
-		for _, kind := range []rig.Kind{rig.Stock, rig.Gust} {
-			// Without slots no worker starts: what is left is Nimbus.
-			err := r.with(ctx, kind, rig.Shape{}, func(c *rig.Cluster) error {
+		for _, kind := range []rig.Kind{rig.Stock, rig.Three} {
+			err := r.with(ctx, kind, alone(), func(c *rig.Cluster) error {
 				if _, err := c.Start(ctx); err != nil {
 					return err
 				}
-				rate, err := submits(ctx, r, c, topology)
+				rate, err := submits(ctx, r, c)
 				if err != nil {
 					return err
 				}
-				r.Samples.Add("submits "+string(kind), rate)
+				r.Samples.Add("submits "+sideOf(kind), rate)
 				r.Say("run %d: %s: %.1f submits a second", rep+1, kind, rate)
 				if !r.Wanted["cluster-info"] {
 					return nil
@@ -67,7 +64,7 @@ func measureCalls(ctx context.Context, r *Run) error {
 				if rate, err = infos(ctx, c); err != nil {
 					return err
 				}
-				r.Samples.Add("cluster-info "+string(kind), rate)
+				r.Samples.Add("cluster-info "+sideOf(kind), rate)
 				r.Say("run %d: %s: %.1f getClusterInfo a second", rep+1, kind, rate)
 				return nil
 			})
@@ -80,7 +77,7 @@ func measureCalls(ctx context.Context, r *Run) error {
 }
 
 // submits submits the topologies and gives the rate of the timed ones.
-func submits(ctx context.Context, r *Run, c *rig.Cluster, topology *storm.StormTopology) (float64, error) {
+func submits(ctx context.Context, r *Run, c *rig.Cluster) (float64, error) {
 	nimbus, err := c.Client(ctx)
 	if err != nil {
 		return 0, err
@@ -90,18 +87,13 @@ func submits(ctx context.Context, r *Run, c *rig.Cluster, topology *storm.StormT
 	if err != nil {
 		return 0, err
 	}
-	conf, err := topologyConf(c.Out())
-	if err != nil {
-		return 0, err
-	}
-	options := &storm.SubmitOptions{InitialStatus: storm.TopologyInitialStatus_ACTIVE}
 	var began time.Time
 	for i := range topologies {
 		if i == warmSubmit {
 			began = time.Now()
 		}
-		if err := nimbus.SubmitTopologyWithOpts(ctx, fmt.Sprintf("bench%d", i), location, conf, topology, options); err != nil {
-			return 0, fmt.Errorf("submit topology %d: %w", i, err)
+		if err := r.submitAt(ctx, c, nimbus, fmt.Sprintf("bench%d", i), location); err != nil {
+			return 0, err
 		}
 	}
 	return (topologies - warmSubmit) / time.Since(began).Seconds(), nil

@@ -14,7 +14,7 @@ import (
 
 // turn is how long the lock is kept over several measurements, since others
 // may keep it long too: after that the next measurement queues again.
-const turn = 3 * time.Minute
+const turn = 2 * time.Minute
 
 // Lock is a file lock that is held while something is measured.
 type Lock struct {

@@ -24,7 +24,7 @@ type Group struct {
 
 // Groups are all rows, in the order of the table.
 func Groups() []Group {
-	return []Group{control(), calls()}
+	return []Group{control(), workers(), failover(), calls(), passes()}
 }
 
 // Run is one call of the bench.
@@ -81,6 +81,14 @@ func (r *Run) with(ctx context.Context, kind rig.Kind, shape rig.Shape, do func(
 		}
 		return errors.Join(do(c), c.Stop())
 	})
+}
+
+// sideOf is which of the two a kind of cluster belongs to.
+func sideOf(kind rig.Kind) string {
+	if kind.IsGust() {
+		return "gust"
+	}
+	return "stock"
 }
 
 // pause waits, unless the context ends first.

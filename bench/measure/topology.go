@@ -52,14 +52,17 @@ func topologyConf(out string) (string, error) {
 	return string(text), err
 }
 
+// alone is a Nimbus without supervisors: no worker can start, what is left is Nimbus.
+func alone() rig.Shape { return rig.Shape{Hosts: []string{}} }
+
 // recordTopology has Storm's client submit the bench topology to a gust
-// without slots and keeps what arrived, to submit it again without a JVM.
-func (r *Run) recordTopology(ctx context.Context) (*storm.StormTopology, error) {
+// without supervisors and keeps what arrived, to submit it again without a JVM.
+func (r *Run) recordTopology(ctx context.Context) error {
 	if r.topology != nil {
-		return r.topology, nil
+		return nil
 	}
 	r.Say("recording the bench topology")
-	err := r.with(ctx, rig.Gust, rig.Shape{}, func(c *rig.Cluster) error {
+	return r.with(ctx, rig.Three, alone(), func(c *rig.Cluster) error {
 		if _, err := c.Start(ctx); err != nil {
 			return err
 		}
@@ -78,7 +81,28 @@ func (r *Run) recordTopology(ctx context.Context) (*storm.StormTopology, error) 
 		r.topology, err = nimbus.GetUserTopology(ctx, summary.ID)
 		return err
 	})
-	return r.topology, err
+}
+
+// submit submits the recorded topology under a name.
+func (r *Run) submit(ctx context.Context, c *rig.Cluster, nimbus *leader.Nimbus, name string) error {
+	location, err := upload(ctx, nimbus, r.Site.Jar)
+	if err != nil {
+		return err
+	}
+	return r.submitAt(ctx, c, nimbus, name, location)
+}
+
+// submitAt is submit with a JAR that has been uploaded.
+func (r *Run) submitAt(ctx context.Context, c *rig.Cluster, nimbus *leader.Nimbus, name, location string) error {
+	conf, err := topologyConf(c.Out())
+	if err != nil {
+		return err
+	}
+	options := &storm.SubmitOptions{InitialStatus: storm.TopologyInitialStatus_ACTIVE}
+	if err := nimbus.SubmitTopologyWithOpts(ctx, name, location, conf, r.topology, options); err != nil {
+		return fmt.Errorf("submit topology %s: %w", name, err)
+	}
+	return nil
 }
 
 // kill removes a topology and waits until its workers are gone.

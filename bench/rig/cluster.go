@@ -6,7 +6,6 @@ package rig
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -42,7 +41,7 @@ func (k Kind) IsGust() bool { return k == Gust || k == Three }
 // Shape is what a cluster looks like.
 type Shape struct {
 	Slots int      // a supervisor's slots
-	Hosts []string // one supervisor for each, with that storm.local.hostname; nil is one on localhost
+	Hosts []string // one supervisor for each, with that storm.local.hostname; nil is one on localhost, empty is none
 	Conf  []string // more lines of storm.yaml
 }
 
@@ -58,6 +57,7 @@ type Cluster struct {
 	slots             [][]int
 
 	running []*process
+	began   time.Time
 }
 
 // NewCluster prepares a cluster that keeps all it writes in a folder of its
@@ -80,7 +80,7 @@ func (s *Site) NewCluster(kind Kind, name string, shape Shape) (*Cluster, error)
 	if err := os.RemoveAll(c.dir); err != nil {
 		return nil, fmt.Errorf("prepare cluster: %w", err)
 	}
-	for i := range shape.Hosts {
+	for i := range max(1, len(shape.Hosts)) {
 		if err := c.writeConf(i); err != nil {
 			return nil, err
 		}
@@ -104,9 +104,18 @@ func (c *Cluster) writeConf(i int) error {
 			return fmt.Errorf("prepare cluster: %w", err)
 		}
 	}
-	slots := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.slots[i]), " ", ", "), "[]")
+	host := "localhost"
+	var supervisor []string
+	if i < len(c.shape.Hosts) {
+		host = c.shape.Hosts[i]
+		slots := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.slots[i]), " ", ", "), "[]")
+		supervisor = []string{
+			fmt.Sprintf("supervisor.thrift.port: %d", c.supervisors[i]),
+			"supervisor.slots.ports: [" + slots + "]",
+		}
+	}
 	lines := append([]string{
-		fmt.Sprintf("storm.local.hostname: %q", c.shape.Hosts[i]),
+		fmt.Sprintf("storm.local.hostname: %q", host),
 		fmt.Sprintf("storm.local.dir: %q", filepath.Join(c.folder(i), "local")),
 		fmt.Sprintf("storm.log.dir: %q", c.logs(i)),
 		`nimbus.seeds: ["localhost"]`,
@@ -114,9 +123,7 @@ func (c *Cluster) writeConf(i int) error {
 		`storm.zookeeper.servers: ["localhost"]`,
 		fmt.Sprintf("storm.zookeeper.port: %d", c.zookeeper),
 		fmt.Sprintf("dev.zookeeper.path: %q", filepath.Join(c.dir, "zookeeper")),
-		fmt.Sprintf("supervisor.thrift.port: %d", c.supervisors[i]),
-		"supervisor.slots.ports: [" + slots + "]",
-	}, c.shape.Conf...)
+	}, append(supervisor, c.shape.Conf...)...)
 	if err := os.WriteFile(filepath.Join(c.conf(i), "storm.yaml"), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		return fmt.Errorf("prepare cluster: %w", err)
 	}
@@ -129,6 +136,7 @@ func (c *Cluster) Start(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	began := time.Now()
+	c.began = began
 	for _, p := range c.parts() {
 		if err := c.startPart(ctx, p); err != nil {
 			return 0, fmt.Errorf("start %s: %w", c.Kind, err)
@@ -201,6 +209,9 @@ func (c *Cluster) Client(ctx context.Context) (*leader.Nimbus, error) {
 	})
 }
 
+// Began is when the cluster was started last.
+func (c *Cluster) Began() time.Time { return c.began }
+
 // Daemons are the pids of the control plane.
 func (c *Cluster) Daemons() []int {
 	var pids []int
@@ -234,5 +245,5 @@ func (c *Cluster) Stop() error {
 		p.stop()
 	}
 	c.running = nil
-	return errors.Join(sweep(c.dir))
+	return sweep(c.dir)
 }

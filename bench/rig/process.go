@@ -181,3 +181,16 @@ func Await(ctx context.Context, what string, pause time.Duration, holds func() (
 		}
 	}
 }
+
+// UsesArchive tells whether a JVM was given a class-data archive.
+func UsesArchive(pid int) bool {
+	return bytes.Contains(commandLine(pid), []byte("-XX:SharedArchiveFile="))
+}
+
+// Kill is kill -9 of one process.
+func Kill(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill process %d: %w", pid, err)
+	}
+	return nil
+}

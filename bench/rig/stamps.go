@@ -17,6 +17,7 @@ import (
 // Stamp is what one incarnation of the bench spout saw.
 type Stamp struct {
 	File string
+	PID  int // of the worker
 	// Opened is when its open was called; First when its first tuple was
 	// acked, zero before that; Acked how many were by Last.
 	Opened, First, Last time.Time
@@ -39,10 +40,24 @@ func (c *Cluster) Stamps(topology string) ([]Stamp, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
+		if stamp.PID, err = pidOf(file); err != nil {
+			return nil, err
+		}
 		stamp.File = file
 		stamps = append(stamps, stamp)
 	}
 	return stamps, nil
+}
+
+// pidOf takes the worker's pid from a file name, TASK.PID-RANDOM.tsv.
+func pidOf(file string) (int, error) {
+	_, rest, _ := strings.Cut(filepath.Base(file), ".")
+	pid, _, _ := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return 0, fmt.Errorf("read stamps: no pid in the name %s: %w", file, err)
+	}
+	return n, nil
 }
 
 // parseStamp reads lines "open NS" and "acked NS COUNT", NS being nanoseconds
