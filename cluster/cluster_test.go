@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	gozk "github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"go.uber.org/zap/zapcore"
@@ -185,6 +186,27 @@ func TestDecodeRefusesBadPayloads(t *testing.T) {
 		if err := cluster.Decode(t.Context(), data, storm.NewStormBase()); err == nil || !strings.Contains(err.Error(), "StormBase") {
 			t.Errorf("%s: Decode = %v, want an error that names the struct", name, err)
 		}
+	}
+}
+
+func TestDamagedSupervisorHidesNoOther(t *testing.T) {
+	t.Parallel()
+	z := startZK(t)
+	s := z.connect("/storm")
+	if err := s.SetSupervisor(t.Context(), "good", &storm.SupervisorInfo{Hostname: "host"}); err != nil {
+		t.Fatal(err)
+	}
+	conn, _, err := gozk.Connect([]string{z.addr}, 10*time.Second, gozk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Create("/storm/supervisors/bad", []byte("no payload"), 0, gozk.WorldACL(gozk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	infos := must(s.Supervisors(t.Context()))(t)
+	if len(infos) != 1 || infos["good"].GetHostname() != "host" {
+		t.Errorf("supervisors beside a damaged one: %v", infos)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -51,7 +53,8 @@ func (s *State) RemoveAssignment(ctx context.Context, topologyID string) error {
 	return s.drop(ctx, assignmentsDir, topologyID)
 }
 
-// Supervisors returns what every live supervisor last wrote, by supervisor id.
+// Supervisors returns what every live supervisor last wrote, by supervisor id. An entry that is not readable is logged and left
+// out, so that it hides none of the others.
 func (s *State) Supervisors(ctx context.Context) (map[string]*storm.SupervisorInfo, error) {
 	ids, err := s.children(ctx, supervisorsDir)
 	if err != nil {
@@ -59,13 +62,19 @@ func (s *State) Supervisors(ctx context.Context) (map[string]*storm.SupervisorIn
 	}
 	infos := make(map[string]*storm.SupervisorInfo, len(ids))
 	for _, id := range ids {
-		info, err := read(ctx, s, supervisorsDir, id, storm.NewSupervisorInfo())
+		data, err := s.get(ctx, supervisorsDir+"/"+id)
 		if err != nil {
 			return nil, err
 		}
-		if info != nil { // else it left between the two reads
-			infos[id] = info
+		if data == nil {
+			continue // it left between the two reads
 		}
+		info := storm.NewSupervisorInfo()
+		if err := Decode(ctx, data, info); err != nil {
+			s.log.Warn("entry of a supervisor is not readable", zap.String("node", id), zap.Error(err))
+			continue
+		}
+		infos[id] = info
 	}
 	return infos, nil
 }
