@@ -21,7 +21,8 @@ const (
 )
 
 // normalizeACL returns the access list that is stored for what a caller without a name asked for: entries for others without any
-// right are dropped, a user named twice is refused, and because nobody owns the blob, everybody may do everything with it.
+// right are dropped, a user named twice is refused, and because nobody owns the blob, an entry is added by which everybody may do
+// everything with it. What was asked for stays in the list, so that commands show the list that Storm's Nimbus would.
 func normalizeACL(meta *storm.SettableBlobMeta) (*storm.SettableBlobMeta, error) {
 	out := &storm.SettableBlobMeta{Acl: []*storm.AccessControl{}}
 	if meta == nil {
@@ -29,7 +30,7 @@ func normalizeACL(meta *storm.SettableBlobMeta) (*storm.SettableBlobMeta, error)
 	}
 	out.ReplicationFactor = meta.ReplicationFactor
 	users := map[string]bool{}
-	others := false
+	everybody := false
 	for _, entry := range meta.Acl {
 		switch {
 		case entry == nil:
@@ -44,12 +45,11 @@ func normalizeACL(meta *storm.SettableBlobMeta) (*storm.SettableBlobMeta, error)
 		case entry.Access == 0:
 			continue
 		default:
-			others = true
-			entry = &storm.AccessControl{Type: entry.Type, Name: entry.Name, Access: accessAll}
+			everybody = everybody || entry.Access == accessAll
 		}
 		out.Acl = append(out.Acl, entry)
 	}
-	if !others {
+	if !everybody {
 		out.Acl = append(out.Acl, &storm.AccessControl{Type: storm.AccessControlType_OTHER, Access: accessAll})
 	}
 	return out, nil
