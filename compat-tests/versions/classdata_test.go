@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func (s site) share(t *testing.T, feature string, before []string) string {
 	if used := usedBy(second); used != archive {
 		t.Errorf("the worker was told to use %q, want %s", used, archive)
 	}
-	loaded, err := os.ReadFile(filepath.Join(loads, fmt.Sprint(second)))
+	loaded, err := os.ReadFile(filepath.Join(loads, strconv.Itoa(second)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@
 package versions
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +15,7 @@ import (
 )
 
 // supported are the JDKs that workers run with, by feature release; the first one must be on this machine.
-var supported = []string{"17", "21", "25"} //nolint:gochecknoglobals // a table
+var supported = []string{"17", "21", "25"}
 
 // jdks finds the JDKs of this machine: folder by feature release.
 func jdks(t *testing.T) map[string]string {
@@ -55,7 +54,7 @@ func TestJDK(t *testing.T) {
 		features = features[len(features)-1:]
 	}
 	for _, feature := range features {
-		t.Run(fmt.Sprintf("Java%s", feature), func(t *testing.T) {
+		t.Run("Java"+feature, func(t *testing.T) {
 			home := found[feature]
 			t.Setenv("JAVA_HOME", home)
 			cluster, err := harness.NewGust(t.TempDir())

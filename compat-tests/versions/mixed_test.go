@@ -5,6 +5,7 @@
 package versions
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -58,50 +59,69 @@ func TestMixedCluster(t *testing.T) {
 	}
 }
 
-// TestTakeOver starts the other kind of supervisor on the disk of one that was killed: it adopts the running worker, starts a
-// new one when that dies, and ends that with its topology. The cut is gust after stock.
+// TestTakeOver starts the other kind of Nimbus or Supervisor on the disk of one that was killed: the worker runs on under its
+// pid, a dead one is started anew, a rebalance and the end of the topology work. The cut is a gust supervisor after stock's.
 func TestTakeOver(t *testing.T) {
+	zk, nimbus, supervisor := harness.ZooKeeper, harness.Nimbus, harness.Supervisor
 	for _, c := range []struct {
-		name  string
-		first []harness.Part
-		cut   bool
+		name string
+		ours []harness.Part // at first
+		swap harness.Part
+		cut  bool
 	}{
-		{"GustAfterStock", []harness.Part{harness.ZooKeeper, harness.Nimbus}, true},
-		{"StockAfterGust", []harness.Part{harness.ZooKeeper, harness.Nimbus, harness.Supervisor}, false},
+		{"SupervisorGustAfterStock", []harness.Part{zk, nimbus}, supervisor, true},
+		{"SupervisorStockAfterGust", []harness.Part{zk, nimbus, supervisor}, supervisor, false},
+		{"NimbusGustAfterStock", nil, nimbus, false},
+		{"NimbusStockAfterGust", []harness.Part{zk, nimbus, supervisor}, nimbus, false},
 	} {
 		if !c.cut && !live() {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			cluster, err := harness.NewMixed(t.TempDir(), c.first...)
+			cluster, err := harness.NewMixed(t.TempDir(), c.ours...)
 			s := open(t, cluster, err)
-			// An adopted worker's death is seen by stock only when its heartbeat is too old.
 			w := s.submit(t, "WordCount", "words", nil)
 			first := w.acking(t)
-			if err := cluster.Swap(t.Context(), harness.Supervisor); err != nil {
-				t.Fatalf("change supervisors: %v", err)
+			if err := cluster.Swap(t.Context(), c.swap); err != nil {
+				t.Fatalf("change %s: %v", c.swap, err)
 			}
 			client := s.ask(t)
-			w.await(t, "the slot in use", func() (bool, error) {
-				var state struct {
-					Supervisors []struct {
-						Used int `json:"used"`
-					} `json:"supervisors"`
-				}
-				err := client.Get(t.Context(), &state, "cluster")
-				return len(state.Supervisors) == 1 && state.Supervisors[0].Used == 1, err
+			s.used(t, client, w, 1)
+			// A new Nimbus leads only when the session of the old one is over, and knows no names until then.
+			w.await(t, "a Nimbus that knows words", func() (free bool, err error) {
+				err = client.Get(t.Context(), &free, "name-allowed", w.name)
+				return !free, err
 			})
 			w.goingOn(t, first)
-			pids, err := cluster.Workers()
-			if err != nil || !slices.Equal(pids, []int{first}) {
+			if pids, err := cluster.Workers(); err != nil || !slices.Equal(pids, []int{first}) {
 				t.Errorf("workers %v (%v), want %d alone", pids, err, first)
 			}
 			kill(t, first)
 			second := w.acking(t, first)
+			if _, err := client.Ask(t.Context(), "rebalance", "words", "0", "split=1"); err != nil {
+				t.Fatalf("rebalance: %v", err)
+			}
+			w.gone(t, second)
+			third := w.acking(t, first, second)
 			if _, err := client.Ask(t.Context(), "kill", "words", "0"); err != nil {
 				t.Fatalf("kill: %v", err)
 			}
-			w.gone(t, second)
+			w.gone(t, third)
+			s.used(t, client, w, 0)
 		})
 	}
+}
+
+// used waits until Nimbus says that so many slots are in use.
+func (s site) used(t *testing.T, client *harness.Client, w work, slots int) {
+	t.Helper()
+	w.await(t, fmt.Sprintf("%d slots in use", slots), func() (bool, error) {
+		var state struct {
+			Supervisors []struct {
+				Used int `json:"used"`
+			} `json:"supervisors"`
+		}
+		err := client.Get(t.Context(), &state, "cluster")
+		return len(state.Supervisors) == 1 && state.Supervisors[0].Used == slots, err
+	})
 }

@@ -38,16 +38,9 @@ type site struct {
 	hook    *facts.Hook
 }
 
-// useHome makes the harness take workers and clients from the Storm home of a release.
-func useHome(t *testing.T, version string) string {
+// useHome makes the harness take workers and clients from the Storm home of an older release.
+func useHome(t *testing.T, version string) {
 	t.Helper()
-	if version == harness.Version {
-		home, err := harness.Home()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return home
-	}
 	root, err := harness.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +50,6 @@ func useHome(t *testing.T, version string) string {
 		t.Fatalf("no Storm %s (make storm-older lays it out): %v", version, err)
 	}
 	t.Setenv("GUST_STORM_HOME", home)
-	return home
 }
 
 // open brings a cluster up for the length of the test.
