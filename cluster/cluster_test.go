@@ -66,9 +66,9 @@ func (z *zk) start() {
 	}
 }
 
-func (z *zk) connect(root string) *cluster.State {
+func (z *zk) connect() *cluster.State {
 	z.t.Helper()
-	s, err := cluster.Connect(z.t.Context(), cluster.Config{Servers: []string{z.addr}, Root: root, SessionTimeout: 10 * time.Second, ConnectTimeout: limit},
+	s, err := cluster.Connect(z.t.Context(), cluster.Config{Servers: []string{z.addr}, Root: "/storm", SessionTimeout: 10 * time.Second, ConnectTimeout: limit},
 		zaptest.NewLogger(z.t, zaptest.Level(zapcore.FatalLevel)))
 	if err != nil {
 		z.t.Fatal(err)
@@ -120,7 +120,7 @@ func assignment() *storm.Assignment {
 func TestTypedNodes(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := startZK(t).connect("/storm")
+	s := startZK(t).connect()
 	if got := must(s.Storm(ctx, "wc-1-1"))(t); got != nil {
 		t.Fatalf("an absent topology reads as %v", got)
 	}
@@ -169,7 +169,7 @@ func TestTypedNodes(t *testing.T) {
 
 func TestNamesStayBelowTheirParent(t *testing.T) {
 	t.Parallel()
-	s := startZK(t).connect("/storm")
+	s := startZK(t).connect()
 	for _, name := range []string{"", ".", "..", "../x", "a/b", "a\x00b"} {
 		if err := s.SetStorm(t.Context(), name, base("x")); err == nil || !strings.Contains(err.Error(), "no name") {
 			t.Errorf("SetStorm(%q) = %v", name, err)
@@ -192,7 +192,7 @@ func TestDecodeRefusesBadPayloads(t *testing.T) {
 func TestDamagedSupervisorHidesNoOther(t *testing.T) {
 	t.Parallel()
 	z := startZK(t)
-	s := z.connect("/storm")
+	s := z.connect()
 	if err := s.SetSupervisor(t.Context(), "good", &storm.SupervisorInfo{Hostname: "host"}); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestDamagedSupervisorHidesNoOther(t *testing.T) {
 func TestBatchIsAtomic(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := startZK(t).connect("/storm")
+	s := startZK(t).connect()
 	for round := range 2 { // the second round finds every node there
 		b := s.Batch()
 		b.MakeTopology("wc-1-1")
@@ -252,7 +252,7 @@ func TestSupervisorEntryIsTakenOver(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	z := startZK(t)
-	old, young, watcher := z.connect("/storm"), z.connect("/storm"), z.connect("/storm")
+	old, young, watcher := z.connect(), z.connect(), z.connect()
 	info := &storm.SupervisorInfo{TimeSecs: 1, Hostname: "host"}
 	if err := old.SetSupervisor(ctx, "node", info); err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestSupervisorEntryIsTakenOver(t *testing.T) {
 func TestWatchOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	z := startZK(t)
-	s := z.connect("/storm")
+	s := z.connect()
 	var seen atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -281,7 +281,7 @@ func TestWatchOutlivesTheServer(t *testing.T) {
 	await(t, "the first look", func() bool { return seen.Load() >= 1 })
 	z.stop()
 	z.start()
-	other := z.connect("/storm")
+	other := z.connect()
 	before := seen.Load()
 	await(t, "a change after the restart", func() bool {
 		if err := other.SetSupervisor(t.Context(), "node", &storm.SupervisorInfo{Hostname: "h"}); err != nil {
@@ -302,7 +302,7 @@ func TestElection(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	z := startZK(t)
-	first, second := z.connect("/storm"), z.connect("/storm")
+	first, second := z.connect(), z.connect()
 	a, b := cluster.NimbusID{Host: "a", Port: 1}, cluster.NimbusID{Host: "b", Port: 2}
 	if _, err := first.JoinElection(ctx, a); err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestElection(t *testing.T) {
 	if got := leader(second); got != a.String() {
 		t.Fatalf("leader %s, want %s", got, a)
 	}
-	again := z.connect("/storm") // the first one's process was killed and is back before its session ran out
+	again := z.connect() // the first one's process was killed and is back before its session ran out
 	if _, err := again.JoinElection(ctx, a); err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,9 @@ func TestConnectSaysWhereNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := listener.Addr().String()
-	listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	_, err = cluster.Connect(t.Context(), cluster.Config{Servers: []string{addr}, ConnectTimeout: time.Second}, zaptest.NewLogger(t, zaptest.Level(zapcore.FatalLevel)))
 	if err == nil || !strings.Contains(err.Error(), addr) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Connect = %v", err)

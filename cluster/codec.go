@@ -20,7 +20,7 @@ const maxPayload = 64 << 20
 // Encode returns a struct as the bytes that a znode or a blob holds: gzip over Thrift binary.
 func Encode(ctx context.Context, value thrift.TStruct) ([]byte, error) {
 	var packed bytes.Buffer
-	zipper, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	zipper, err := gzip.NewWriterLevel(&packed, gzip.StatelessCompression) // the others clear a table of 1 MiB for each payload
 	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", value, err)
 	}

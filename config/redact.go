@@ -34,7 +34,8 @@ func IsSecret(key string) bool {
 
 // secretWords are the words that make a key, or the name of a variable or property, one of a secret.
 var secretWords = regexp.MustCompile(
-	`passw|passphrase|secret|token|credential|auth\.payload|(api|access|private|signing|encryption)[._-]?key`)
+	`passw|passphrase|secret|token|credential|auth\.payload|(api|access|private|signing|encryption)[._-]?key`,
+)
 
 // Redact returns a copy of conf in which every secret value that is set has become [Redacted], in nested maps and lists as well.
 // A missing, null or empty secret stays as it is, so that one still sees whether it was set.

@@ -14,8 +14,6 @@ import (
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // defaults are the values of Storm's defaults that matter here.
 func defaults() config.Conf {
 	return config.Conf{
@@ -33,14 +31,14 @@ func sample() *storm.StormTopology {
 		Spouts: map[string]*storm.SpoutSpec{"s": {SpoutObject: object, Common: &storm.ComponentCommon{
 			Inputs:          map[*storm.GlobalStreamId]*storm.Grouping{},
 			Streams:         map[string]*storm.StreamInfo{"default": {OutputFields: []string{"x"}}},
-			ParallelismHint: ptr(int32(2)),
+			ParallelismHint: new(int32(2)),
 		}}},
 		Bolts: map[string]*storm.Bolt{"b": {BoltObject: object, Common: &storm.ComponentCommon{
 			Inputs: map[*storm.GlobalStreamId]*storm.Grouping{
 				{ComponentId: "s", StreamId: "default"}: {Fields: []string{"x"}},
 			},
 			Streams:         map[string]*storm.StreamInfo{},
-			ParallelismHint: ptr(int32(3)), JSONConf: ptr(`{"topology.tasks":5}`),
+			ParallelismHint: new(int32(3)), JSONConf: new(`{"topology.tasks":5}`),
 		}}},
 		StateSpouts: map[string]*storm.StateSpoutSpec{},
 	}
@@ -79,8 +77,8 @@ func TestTasksAndExecutors(t *testing.T) {
 func TestTooManyTasks(t *testing.T) {
 	t.Parallel()
 	user := sample()
-	user.Bolts["b"].Common.JSONConf = ptr(`{"topology.tasks":2000000000}`)
-	user.Spouts["s"].Common.JSONConf = ptr(`{"topology.tasks":1}`)
+	user.Bolts["b"].Common.JSONConf = new(`{"topology.tasks":2000000000}`)
+	user.Spouts["s"].Common.JSONConf = new(`{"topology.tasks":1}`)
 	system, err := System(defaults(), user)
 	if err != nil {
 		t.Fatal(err)
@@ -124,11 +122,11 @@ func TestFaultsThatStormLetsPass(t *testing.T) {
 			"Component: [b] subscribes from stream: [default] of component [s] with an unknown grouping",
 		},
 		"ConfIsNoJSON": {
-			func(s *storm.StormTopology) { s.Bolts["b"].Common.JSONConf = ptr(`{"a":`) },
+			func(s *storm.StormTopology) { s.Bolts["b"].Common.JSONConf = new(`{"a":`) },
 			"Component: [b] has a configuration that cannot be read: parse conf as json: unexpected EOF",
 		},
 		"TasksIsNoNumber": {
-			func(s *storm.StormTopology) { s.Bolts["b"].Common.JSONConf = ptr(`{"topology.tasks":"x"}`) },
+			func(s *storm.StormTopology) { s.Bolts["b"].Common.JSONConf = new(`{"topology.tasks":"x"}`) },
 			`Component: [b] has a configuration that cannot be read: conf key topology.tasks: "x" is not an integer`,
 		},
 		"NoCommonPart": {

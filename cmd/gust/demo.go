@@ -41,8 +41,8 @@ func newDemo() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("make a folder for the demo: %w", err)
 			}
-			defer os.RemoveAll(dir)
-			if d.options, err = demoPorts(d.options); err != nil {
+			defer func() { _ = os.RemoveAll(dir) }() // a folder in the system's own place for temporary files
+			if d.options, err = demoPorts(cmd.Context(), d.options); err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(seconds)*time.Second)
@@ -101,7 +101,8 @@ func (r demo) submit(ctx context.Context, d *daemonSettings, sources config.Sour
 }
 
 // demoPorts keeps Storm's own ports as long as they are free and the user named none.
-func demoPorts(options []string) ([]string, error) {
+func demoPorts(ctx context.Context, options []string) ([]string, error) {
+	var listen net.ListenConfig
 	given, err := config.ParseOverrides(options)
 	if err != nil {
 		return nil, usageError{err}
@@ -109,13 +110,13 @@ func demoPorts(options []string) ([]string, error) {
 	var listeners []net.Listener
 	defer func() {
 		for _, l := range listeners {
-			l.Close()
+			_ = l.Close() // it was only held so that no other key gets its port
 		}
 	}()
 	free := func(wanted int) (int, error) {
-		l, err := net.Listen("tcp", fmt.Sprintf(":%d", wanted))
+		l, err := listen.Listen(ctx, "tcp", fmt.Sprintf(":%d", wanted))
 		if err != nil {
-			l, err = net.Listen("tcp", ":0")
+			l, err = listen.Listen(ctx, "tcp", ":0")
 		}
 		if err != nil {
 			return 0, fmt.Errorf("find a free port: %w", err)

@@ -98,7 +98,7 @@ func (v *demoView) topology(ctx context.Context) (*storm.TopologyInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer nimbus.Close()
+	defer hangUp(nimbus)
 	one := storm.NumErrorsChoice_ONE
 	return nimbus.GetTopologyInfoByNameWithOpts(ctx, demoName, &storm.GetInfoOptions{NumErrChoice: &one})
 }
@@ -167,7 +167,7 @@ func readCounts(dir string) (map[string]int64, error) {
 			word, number, _ := strings.Cut(lines.Text(), "\t")
 			count, err := strconv.ParseInt(number, 10, 64)
 			if err != nil {
-				file.Close()
+				_ = file.Close() // the fault found is the one to tell
 				return nil, fmt.Errorf("read counts from %s: %w", name, err)
 			}
 			counts[word] += count

@@ -42,7 +42,7 @@ func newDev() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer lock.Close()
+			defer func() { _ = lock.Close() }() // the process ends, and the lock with it
 			conf, sources, err := prepareDev(&d, dir)
 			if err != nil {
 				return err

@@ -46,8 +46,7 @@ func execute(args []string) int {
 		return max(exit.ExitCode(), 1)
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", root.Name(), err)
-	var wrong usageError
-	if errors.As(err, &wrong) {
+	if _, wrong := errors.AsType[usageError](err); wrong {
 		return 2
 	}
 	return 1

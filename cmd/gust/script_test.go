@@ -59,17 +59,20 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("JAVA_HOME", os.Getenv("JAVA_HOME"))
 	env.Setenv("STORM_JAR_JVM_OPTS", "-Xmx128m")
-	for i := range 5 {
+	var listeners [5]net.Listener // all at once, so that no two get one port
+	for i := range listeners {
 		listener, err := net.Listen("tcp", ":0")
 		if err != nil {
 			return err
 		}
-		env.Defer(func() { listener.Close() }) // harmless once it is closed below
+		listeners[i] = listener
 		_, port, err := net.SplitHostPort(listener.Addr().String())
 		if err != nil {
 			return err
 		}
 		env.Setenv(fmt.Sprintf("P%d", i), port)
+	}
+	for _, listener := range listeners {
 		if err := listener.Close(); err != nil {
 			return err
 		}

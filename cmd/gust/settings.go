@@ -81,7 +81,7 @@ func (s *settings) home(overrides config.Conf) (string, error) {
 	}
 	binary, err := os.Executable()
 	if err != nil {
-		return "", nil
+		return "", fmt.Errorf("find the Storm home beside the binary: %w", err)
 	}
 	if resolved, err := filepath.EvalSymlinks(binary); err == nil {
 		binary = resolved
@@ -104,14 +104,16 @@ func needHome(sources config.Sources) error {
 }
 
 // nimbus connects to the leading Nimbus.
-func (s *settings) nimbus(ctx context.Context) (*leader.Nimbus, config.Conf, error) {
+func (s *settings) nimbus(ctx context.Context) (*leader.Nimbus, error) {
 	conf, _, err := s.load()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	nimbus, err := dialNimbus(ctx, conf)
-	return nimbus, conf, err
+	return dialNimbus(ctx, conf)
 }
+
+// hangUp ends a connection to Nimbus; all answers have been read, so nothing is lost by an error.
+func hangUp(nimbus *leader.Nimbus) { _ = nimbus.Close() }
 
 func dialNimbus(ctx context.Context, conf config.Conf) (*leader.Nimbus, error) {
 	return leader.Dial(ctx, leader.Config{

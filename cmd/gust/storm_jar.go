@@ -130,9 +130,8 @@ func (l *jarLine) run(ctx context.Context) error {
 	}
 	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
 	if err := child.Run(); err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			os.Stderr.Write(said.Bytes()) // the main class has said why
+		if _, exited := errors.AsType[*exec.ExitError](err); exited {
+			fmt.Fprint(os.Stderr, said.String()) // the main class has said why
 			return err
 		}
 		return fmt.Errorf("run %s: %w", argv[0], err)

@@ -47,11 +47,11 @@ func newList() *cobra.Command {
 		Short: "List the topologies and their states",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			nimbus, _, err := s.nimbus(cmd.Context())
+			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer nimbus.Close()
+			defer hangUp(nimbus)
 			topologies, err := nimbus.GetTopologySummaries(cmd.Context())
 			if err != nil {
 				return explain(err)
@@ -127,11 +127,11 @@ func newSwitch(name, short, done string, call func(*storm.NimbusClient, context.
 
 // each does one thing to every named topology over one connection.
 func (s *settings) each(cmd *cobra.Command, names []string, done string, ignore bool, do func(context.Context, *leader.Nimbus, string) error) error {
-	nimbus, _, err := s.nimbus(cmd.Context())
+	nimbus, err := s.nimbus(cmd.Context())
 	if err != nil {
 		return err
 	}
-	defer nimbus.Close()
+	defer hangUp(nimbus)
 	for _, name := range names {
 		err := explain(do(cmd.Context(), nimbus, name))
 		switch {
@@ -154,15 +154,14 @@ func newGetErrors() *cobra.Command {
 		Short:   "Print the last error of each component, as JSON",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			nimbus, _, err := s.nimbus(cmd.Context())
+			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer nimbus.Close()
+			defer hangUp(nimbus)
 			one := storm.NumErrorsChoice_ONE
 			info, err := nimbus.GetTopologyInfoByNameWithOpts(cmd.Context(), args[0], &storm.GetInfoOptions{NumErrChoice: &one})
-			var gone *storm.NotAliveException
-			if errors.As(err, &gone) {
+			if _, gone := errors.AsType[*storm.NotAliveException](err); gone {
 				return printJSON(cmd.OutOrStdout(), map[string]string{"Failure": "no topology of the name " + args[0] + " is alive"})
 			}
 			if err != nil {

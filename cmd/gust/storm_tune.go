@@ -40,11 +40,11 @@ func newRebalance() *cobra.Command {
 			if err := rebalanceValues(options, executors, resources, overrides); err != nil {
 				return err
 			}
-			nimbus, _, err := s.nimbus(cmd.Context())
+			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer nimbus.Close()
+			defer hangUp(nimbus)
 			if err := nimbus.Rebalance(cmd.Context(), args[0], options); err != nil {
 				return explain(err)
 			}
@@ -103,11 +103,11 @@ func newSetLogLevel() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			nimbus, _, err := s.nimbus(cmd.Context())
+			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer nimbus.Close()
+			defer hangUp(nimbus)
 			topologies, err := nimbus.GetTopologySummaries(cmd.Context())
 			if err != nil {
 				return explain(err)
@@ -178,11 +178,11 @@ func newUploadCredentials() *cobra.Command {
 			if user != "" {
 				upload.TopoOwner = &user
 			}
-			nimbus, _, err := s.nimbus(cmd.Context())
+			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer nimbus.Close()
+			defer hangUp(nimbus)
 			if err := nimbus.UploadNewCredentials(cmd.Context(), args[0], upload); err != nil {
 				return explain(err)
 			}

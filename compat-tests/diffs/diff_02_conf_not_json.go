@@ -20,7 +20,8 @@ func diff02() Diff {
 			refusal("conf null-string", internal("submitTopology"), invalid(bad+"EOF")),
 			refusal("conf number", internal("submitTopology"), invalid(bad+"want an object, have an integer")),
 			refusal("topology component-conf-not-json", internal("submitTopology"), invalid(
-				"Component: [rows] has a configuration that cannot be read: parse conf as json: syntax error at byte 2")),
+				"Component: [rows] has a configuration that cannot be read: parse conf as json: syntax error at byte 2",
+			)),
 		},
 	}
 }

@@ -110,7 +110,7 @@ func (b *base) listening(ctx context.Context, p *process, port int) error {
 
 // java is the command line of a JVM with Storm's class path and this cluster's
 // storm.yaml.
-func java(home string, s Settings, heap string, lib, jar string, more ...string) ([]string, error) {
+func java(home string, s Settings, heap, lib, jar string, more ...string) ([]string, error) {
 	bin, err := exec.LookPath("java")
 	if dir := os.Getenv("JAVA_HOME"); dir != "" {
 		bin, err = filepath.Join(dir, "bin", "java"), nil

@@ -21,7 +21,7 @@ func main() {
 	flag.Parse()
 	if err := run(*root, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1) //nolint:forbidigo // this is package main
+		os.Exit(1)
 	}
 }
 

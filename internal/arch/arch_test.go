@@ -91,7 +91,7 @@ func readLayers(t *testing.T) layers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	t.Cleanup(func() { _ = file.Close() })
 	l := layers{number: map[string]float64{}}
 	scanner := bufio.NewScanner(file)
 	for scanner.Scan() {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Stack holds the parts that run. It is not safe for use by several goroutines.
@@ -78,8 +79,7 @@ func (s *Stack) Wait(ctx context.Context) error {
 // ended first by itself is Guard's or Wait's to tell of.
 func (s *Stack) Stop() error {
 	var errs []error
-	for i := len(s.parts) - 1; i >= 0; i-- {
-		p := s.parts[i]
+	for _, p := range slices.Backward(s.parts) {
 		p.stop()
 		<-p.done
 		if p.err != nil && !errors.Is(p.err, context.Canceled) && !errors.Is(context.Cause(s.early), p.err) {

@@ -126,7 +126,7 @@ func TestUpdateKeepsOldReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer before.Close()
+	defer func() { _ = before.Close() }()
 	upload, err := s.Update("a")
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +243,9 @@ func TestDamageIsNoUpdate(t *testing.T) {
 			if _, err := file.WriteAt([]byte("X"), 3); err != nil {
 				t.Fatal(err)
 			}
-			file.Close()
+			if err := file.Close(); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := open(t, dir).Open("a"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
 				t.Fatalf("Open = %v, want ErrDamaged that names %s", err, path)
 			}

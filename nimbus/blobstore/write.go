@@ -158,7 +158,7 @@ func (s *Store) SetMeta(ctx context.Context, key string, meta *storm.SettableBlo
 	temp, err := s.tempMeta(key, encoded)
 	if err == nil {
 		if err = os.Rename(temp, filepath.Join(folder, fileName)); err != nil {
-			os.Remove(temp)
+			_ = os.Remove(temp)
 		}
 	}
 	if err == nil {
@@ -208,7 +208,7 @@ func (u *Upload) fill(content Content) error {
 	if err != nil {
 		return fmt.Errorf("write blob %q: %w", u.key, err)
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }() // it was only read
 	_, err = io.Copy(struct{ io.Writer }{u}, source)
 	return err
 }
@@ -295,16 +295,16 @@ func (u *Upload) Abort() {
 	if u == nil || u.file == nil {
 		return
 	}
-	u.file.Close()
+	_ = u.file.Close() // what Abort cannot remove, the next Load does
 	if !u.shown {
-		os.Remove(u.file.Name())
+		_ = os.Remove(u.file.Name())
 	}
 	if u.metaTemp != "" {
-		os.Remove(u.metaTemp)
+		_ = os.Remove(u.metaTemp)
 	}
 	u.file = nil
 	if u.fresh != nil {
-		os.Remove(u.store.folder(dataPrefix, u.key))
+		_ = os.Remove(u.store.folder(dataPrefix, u.key))
 		u.store.release(u.key)
 		u.fresh = nil
 	}
@@ -318,7 +318,7 @@ func (s *Store) tempMeta(key string, encoded []byte) (string, error) {
 	}
 	_, err = file.Write(encoded)
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		os.Remove(file.Name())
+		_ = os.Remove(file.Name())
 		return "", err
 	}
 	return file.Name(), nil

@@ -21,8 +21,10 @@ import (
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		t.Helper()
 		var base *storm.StormBase
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
 			if d.Cmd == "topology" {
 				base = newBase(t, d)
 				return show(base)
@@ -34,6 +36,7 @@ func TestTranscripts(t *testing.T) {
 
 // newBase reads "topology status=ACTIVE workers=3 executors=(a=1,b=2)".
 func newBase(t *testing.T, d *datadriven.TestData) *storm.StormBase {
+	t.Helper()
 	base := &storm.StormBase{Name: "t", Status: storm.TopologyStatus_ACTIVE, NumWorkers: 3, ComponentExecutors: map[string]int32{"a": 1, "b": 2}}
 	for _, arg := range d.CmdArgs {
 		switch arg.Key {
@@ -53,6 +56,7 @@ func newBase(t *testing.T, d *datadriven.TestData) *storm.StormBase {
 // apply raises the event that the command names, prints the actions, and keeps
 // the last base that they write.
 func apply(t *testing.T, d *datadriven.TestData, base **storm.StormBase) string {
+	t.Helper()
 	r := Request{MessageTimeoutSecs: 30, Event: eventOf(t, d)}
 	if r.Event == Rebalance {
 		r.Rebalance = &storm.RebalanceOptions{}
@@ -87,8 +91,7 @@ func apply(t *testing.T, d *datadriven.TestData, base **storm.StormBase) string 
 		d.Fatalf(t, "the base that was handed in has changed: %s", show(*base))
 	}
 	if err != nil {
-		var none *NoTransitionError
-		if !errors.As(err, &none) {
+		if _, ok := errors.AsType[*NoTransitionError](err); !ok {
 			d.Fatalf(t, "not a NoTransitionError: %v", err)
 		}
 		return "error: " + err.Error()
@@ -104,6 +107,7 @@ func apply(t *testing.T, d *datadriven.TestData, base **storm.StormBase) string 
 			fmt.Fprintf(&out, " %v after %d s", a.Event, a.After)
 		case ApplyOverrides:
 			fmt.Fprintf(&out, " %s", a.Options.GetTopologyConfOverrides())
+		default: // the others carry nothing
 		}
 		out.WriteByte('\n')
 	}
@@ -114,6 +118,7 @@ func apply(t *testing.T, d *datadriven.TestData, base **storm.StormBase) string 
 }
 
 func eventOf(t *testing.T, d *datadriven.TestData) Event {
+	t.Helper()
 	for e := Activate; e <= GainLeadership; e++ {
 		if strings.EqualFold(e.String(), d.Cmd) {
 			return e
@@ -124,6 +129,7 @@ func eventOf(t *testing.T, d *datadriven.TestData) Event {
 }
 
 func number(t *testing.T, d *datadriven.TestData, s string) int32 {
+	t.Helper()
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil {
 		d.Fatalf(t, "%v", err)

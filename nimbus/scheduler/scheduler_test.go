@@ -25,11 +25,11 @@ func supervisor(id, host string, ports ...int32) Supervisor {
 	return Supervisor{ID: id, Host: host, Ports: ports}
 }
 
-func mustSchedule(t testing.TB, in Input) Output {
-	t.Helper()
+func mustSchedule(tb testing.TB, in Input) Output {
+	tb.Helper()
 	out, err := Schedule(in)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out
 }

@@ -64,7 +64,7 @@ func run(ctx context.Context, idl, out string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }() // a folder in the system's own place for temporary files
 	prepared := filepath.Join(work, "storm.thrift")
 	if err := os.WriteFile(prepared, prepare(source), 0o600); err != nil {
 		return err

@@ -78,14 +78,14 @@ func ask(ctx context.Context, addr string, cfg rpc.ClientConfig) (*Nimbus, error
 	}
 	summary, err := seed.GetLeader(ctx)
 	if err != nil {
-		seed.Close()
+		_ = seed.Close() // it is given up anyway
 		return nil, fmt.Errorf("ask %s for the leader: %w", addr, err)
 	}
 	named := net.JoinHostPort(summary.Host, strconv.Itoa(int(summary.Port)))
 	if named == addr {
 		return seed, nil
 	}
-	seed.Close()
+	_ = seed.Close() // another one leads
 	return connect(ctx, named, cfg)
 }
 

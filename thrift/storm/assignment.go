@@ -4,6 +4,7 @@ package storm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -92,7 +93,7 @@ func (p *Assignment) Read(ctx context.Context, in thrift.TProtocol) error {
 		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
 	}
 	if !seenMaster {
-		return thrift.NewTProtocolExceptionWithType(thrift.INVALID_DATA, fmt.Errorf("required field MasterCodeDir is not set"))
+		return thrift.NewTProtocolExceptionWithType(thrift.INVALID_DATA, errors.New("required field MasterCodeDir is not set"))
 	}
 	return nil
 }

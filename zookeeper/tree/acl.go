@@ -5,7 +5,7 @@
 package tree
 
 import (
-	"net/netip" //nolint:depguard // addresses as values, no network
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
