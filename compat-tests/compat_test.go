@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/gust-stream/gust/compat-tests/diffs"
 	"github.com/gust-stream/gust/compat-tests/harness"
 	"github.com/gust-stream/gust/compat-tests/ledger"
-	"go.uber.org/goleak"
 )
 
 // limit bounds a scenario; workers of a busy machine take their time.

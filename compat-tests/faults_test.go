@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/gust-stream/gust/compat-tests/harness"
 	"github.com/gust-stream/gust/compat-tests/ledger"
 )

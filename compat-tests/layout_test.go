@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/gust-stream/gust/compat-tests/harness"
 )
 

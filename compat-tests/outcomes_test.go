@@ -5,6 +5,7 @@
 package compat
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -198,7 +199,7 @@ func stateful(book ledger.Book) (any, error) {
 		}
 	}
 	if commits == 0 {
-		return nil, fmt.Errorf("no checkpoint was committed")
+		return nil, errors.New("no checkpoint was committed")
 	}
 	type sum struct {
 		Sum   string `json:"sum"`

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/gust-stream/gust/compat-tests/diffs"
 	"github.com/gust-stream/gust/compat-tests/harness"
 )

@@ -13,13 +13,13 @@ func diff02() Diff {
 			"where Storm answers \"Internal error processing submitTopology\".",
 		Scenario: Refusals,
 		At: []Place{
-			refusal("conf empty", internal("submitTopology"), invalid(bad+"EOF")),
-			refusal("conf list", internal("submitTopology"), invalid(bad+"want an object, have a list")),
-			refusal("conf not-json", internal("submitTopology"), invalid(bad+"syntax error at byte 2")),
-			refusal("conf null", internal("submitTopology"), invalid(bad+"want an object, have null")),
-			refusal("conf null-string", internal("submitTopology"), invalid(bad+"EOF")),
-			refusal("conf number", internal("submitTopology"), invalid(bad+"want an object, have an integer")),
-			refusal("topology component-conf-not-json", internal("submitTopology"), invalid(
+			refusal("conf empty", internal(), invalid(bad+"EOF")),
+			refusal("conf list", internal(), invalid(bad+"want an object, have a list")),
+			refusal("conf not-json", internal(), invalid(bad+"syntax error at byte 2")),
+			refusal("conf null", internal(), invalid(bad+"want an object, have null")),
+			refusal("conf null-string", internal(), invalid(bad+"EOF")),
+			refusal("conf number", internal(), invalid(bad+"want an object, have an integer")),
+			refusal("topology component-conf-not-json", internal(), invalid(
 				"Component: [rows] has a configuration that cannot be read: parse conf as json: syntax error at byte 2",
 			)),
 		},

@@ -12,9 +12,9 @@ func diff04() Diff {
 			"Storm answers an internal error, or takes any file that Nimbus can read.",
 		Scenario: Refusals,
 		At: []Place{
-			refusal("jar empty", internal("submitTopology"), invalid("No JAR was uploaded for the topology: its location is empty")),
-			refusal("jar null", internal("submitTopology"), invalid("No JAR was uploaded for the topology: its location is empty")),
-			refusal("jar missing", internal("submitTopology"), invalid("Uploaded JAR '/nowhere/stormjar-x.jar' is not in the inbox of Nimbus")),
+			refusal("jar empty", internal(), invalid("No JAR was uploaded for the topology: its location is empty")),
+			refusal("jar null", internal(), invalid("No JAR was uploaded for the topology: its location is empty")),
+			refusal("jar missing", internal(), invalid("Uploaded JAR '/nowhere/stormjar-x.jar' is not in the inbox of Nimbus")),
 		},
 	}
 }

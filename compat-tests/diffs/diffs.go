@@ -104,7 +104,7 @@ func invalid(text string) any {
 	return map[string]any{"class": "InvalidTopologyException", "message": text}
 }
 
-// internal is how a client sees any other exception of a method.
-func internal(method string) any {
-	return map[string]any{"class": "TApplicationException", "message": "Internal error processing " + method, "type": 6.0}
+// internal is how a client sees any other exception of submitTopology.
+func internal() any {
+	return map[string]any{"class": "TApplicationException", "message": "Internal error processing submitTopology", "type": 6.0}
 }

@@ -25,17 +25,17 @@ import (
 // answerLimit is longer than the Java client's own retries.
 const answerLimit = 2 * time.Minute
 
-// Fault is an exception that a client saw.
-type Fault struct {
+// FaultError is an exception that a client saw.
+type FaultError struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	// Type is the kind of a TApplicationException, else 0.
-	Type  int    `json:"type,omitempty"`
-	Cause *Fault `json:"cause,omitempty"`
+	Type  int         `json:"type,omitempty"`
+	Cause *FaultError `json:"cause,omitempty"`
 }
 
 // Error is the exception's class and text.
-func (f *Fault) Error() string { return f.Class + ": " + f.Message }
+func (f *FaultError) Error() string { return f.Class + ": " + f.Message }
 
 // Client is a JVM that asks Nimbus what it is told to ask.
 type Client struct {
@@ -61,7 +61,8 @@ func NewClient(cluster Cluster) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{cmd: exec.Command(argv[0], argv[1:]...), lines: make(chan []byte), errors: filepath.Join(s.Dir, "client.err")}
+	c := &Client{lines: make(chan []byte), errors: filepath.Join(s.Dir, "client.err")}
+	c.cmd = exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives this call; Close ends it
 	log, err := os.Create(c.errors)
 	if err != nil {
 		return nil, fmt.Errorf("start client: %w", err)
@@ -94,7 +95,7 @@ func (c *Client) receive(out io.Reader) {
 	}
 }
 
-// Ask puts one question and gives the answer as JSON, or a *Fault. The Java
+// Ask puts one question and gives the answer as JSON, or a *FaultError. The Java
 // class org.gust.compat.Client says which questions there are.
 func (c *Client) Ask(ctx context.Context, question ...string) (json.RawMessage, error) {
 	c.mu.Lock()
@@ -113,7 +114,7 @@ func (c *Client) Ask(ctx context.Context, question ...string) (json.RawMessage, 
 		}
 		var answer struct {
 			OK    json.RawMessage `json:"ok"`
-			Fault *Fault          `json:"fault"`
+			Fault *FaultError     `json:"fault"`
 		}
 		if err := json.Unmarshal(line, &answer); err != nil {
 			return nil, fmt.Errorf("ask %q: %w: %.200s", question, err, line)

@@ -35,8 +35,8 @@ func launch(name, dir string, env, argv []string) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	defer func() { _ = out.Close() }() // the child has its own descriptor
-	p.cmd = exec.Command(argv[0], argv[1:]...)
+	defer func() { _ = out.Close() }()         // the child has its own descriptor
+	p.cmd = exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives this call; kill and stop end it
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = out, out

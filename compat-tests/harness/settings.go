@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -31,7 +32,7 @@ type Settings struct {
 func newSettings(dir string, more []string) (Settings, error) {
 	ports := make([]int, 3+Slots)
 	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback answers at once
 		if err != nil {
 			return Settings{}, fmt.Errorf("pick a port: %w", err)
 		}
@@ -68,7 +69,7 @@ func (s Settings) write() error {
 	}
 	slots := make([]string, len(s.Slots))
 	for i, port := range s.Slots {
-		slots[i] = fmt.Sprint(port)
+		slots[i] = strconv.Itoa(port)
 	}
 	lines := append([]string{
 		`storm.local.hostname: "localhost"`,

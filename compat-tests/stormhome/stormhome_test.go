@@ -14,8 +14,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gust-stream/gust/compat-tests/harness"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gust-stream/gust/compat-tests/harness"
 )
 
 // fakeMaven does what the script wants of Maven: it puts a jar for each
@@ -110,12 +111,12 @@ func (b bench) tree(t *testing.T) []string {
 	return found
 }
 
-var worker = []string{ //nolint:gochecknoglobals // a table
+var worker = []string{
 	"h/", "h/.storm-home", "h/RELEASE", "h/conf/", "h/conf/storm.yaml", "h/extlib/", "h/lib-worker/",
 	"h/lib-worker/storm-client-2.8.3.jar", "h/log4j2/", "h/log4j2/worker.xml",
 }
 
-var server = []string{ //nolint:gochecknoglobals // a table
+var server = []string{
 	"h/lib/", "h/lib/storm-core-2.8.3.jar", "h/lib/storm-server-2.8.3.jar", "h/log4j2/cluster.xml",
 }
 
