@@ -13,7 +13,7 @@ import (
 )
 
 // twinLimit is how long gust gets to bring up a twin.
-const twinLimit = 20 * time.Second
+const twinLimit = time.Minute
 
 // measureTwin kills workers that have a twin; when no twin shows up, it says so instead.
 func measureTwin(ctx context.Context, r *Run) error {
@@ -33,7 +33,7 @@ func measureTwin(ctx context.Context, r *Run) error {
 			if err != nil {
 				return err
 			}
-			if !s.twinned(ctx) {
+			if !s.twinned(ctx, rep+1) {
 				r.note("worker-kill-twin", "gust.worker.twin.enabled started no twin within %s", twinLimit)
 				return nil
 			}
@@ -48,13 +48,13 @@ func measureTwin(ctx context.Context, r *Run) error {
 	})
 }
 
-// twinned waits for a second worker process.
-func (s *side) twinned(ctx context.Context) bool {
+// twinned waits until as many twins have stood by.
+func (s *side) twinned(ctx context.Context, so int) bool {
 	ctx, cancel := context.WithTimeout(ctx, twinLimit)
 	defer cancel()
 	return rig.Await(ctx, "a twin", 100*time.Millisecond, func() (bool, error) {
-		pids, err := s.Workers()
-		return len(pids) > 1, err
+		n, err := s.Logged("twin stands by")
+		return n >= so, err
 	}) == nil
 }
 

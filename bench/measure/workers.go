@@ -26,6 +26,9 @@ const (
 	stepLimit = 3 * time.Minute
 	// submitsEach is how often a run measures a submit.
 	submitsEach = 2
+	// settled is how long a cluster runs on after its last topology was
+	// killed: stock's supervisor would take it up again after the next start otherwise.
+	settled = 5 * time.Second
 	// archiveLimit is how long gust gets to make its class-data archive, once, before it is measured.
 	archiveLimit = time.Minute
 )
@@ -112,7 +115,10 @@ func (s *side) started(ctx context.Context, do func(context.Context) error) erro
 		return err
 	}
 	defer func() { _ = s.nimbus.Close() }() // the cluster ends next
-	return do(ctx)
+	if err := do(ctx); err != nil {
+		return err
+	}
+	return pause(ctx, settled)
 }
 
 // warm runs one worker, and gives gust the time to make its class-data archive.

@@ -5,6 +5,7 @@
 package rig
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -219,6 +220,15 @@ func (c *Cluster) Daemons() []int {
 		pids = append(pids, p.pid())
 	}
 	return pids
+}
+
+// Logged counts how often the cluster's first daemon has said something.
+func (c *Cluster) Logged(what string) (int, error) {
+	text, err := os.ReadFile(c.running[0].log)
+	if err != nil {
+		return 0, fmt.Errorf("read what %s said: %w", c.running[0].name, err)
+	}
+	return bytes.Count(text, []byte(what)), nil
 }
 
 // Workers are the pids of the worker JVMs.
