@@ -101,7 +101,7 @@ func (s *Store) checkSeal(key string, file *os.File, sum int64) error {
 	if err != nil {
 		return err
 	}
-	stored, ok := sealOf(meta)
+	mark, ok := sealOf(meta)
 	if !ok {
 		return nil
 	}
@@ -109,8 +109,8 @@ func (s *Store) checkSeal(key string, file *os.File, sum int64) error {
 	if err != nil {
 		return err
 	}
-	if inode == stored.inode && sum != stored.sum {
-		return fmt.Errorf("%w: %s has checksum %08x, was stored with %08x", ErrDamaged, file.Name(), sum, stored.sum)
+	if inode == mark.inode && sum != mark.sum {
+		return fmt.Errorf("%w: %s has checksum %08x, was stored with %08x", ErrDamaged, file.Name(), sum, mark.sum)
 	}
 	return nil
 }

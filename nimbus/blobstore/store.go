@@ -36,6 +36,8 @@ type Store struct {
 
 	mu    sync.RWMutex
 	index map[string]*entry // guarded by mu; also keys that are being made
+
+	journal journal
 }
 
 // entry is what the store remembers of one blob.
@@ -56,10 +58,21 @@ func (s *Store) Load() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("open blob store: %w", err)
 	}
+	if err := s.look(); err != nil {
+		return fmt.Errorf("open blob store: %w", err)
+	}
+	if err := s.openJournal(); err != nil {
+		return fmt.Errorf("open blob store: %w", err)
+	}
+	return nil
+}
+
+// look fills the index with what lies in the folder.
+func (s *Store) look() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.index)
-	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -72,10 +85,6 @@ func (s *Store) Load() error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("open blob store: %w", err)
-	}
-	return nil
 }
 
 // Keys returns the keys of all blobs, sorted.
@@ -176,21 +185,35 @@ func (s *Store) Meta(ctx context.Context, key string) (*storm.SettableBlobMeta, 
 
 // Delete removes a blob. Readers that have it open go on.
 func (s *Store) Delete(key string) error {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.find(key); err != nil {
 		return err
 	}
-	for _, prefix := range []string{dataPrefix, metaPrefix} {
-		folder := s.folder(prefix, key)
-		if err := os.RemoveAll(folder); err != nil {
-			return fmt.Errorf("delete blob %q: %w", key, err)
-		}
-		if err := syncDir(filepath.Dir(folder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if s.journal.keys[key] {
+		if err := s.journal.append(encodeRecord(recordDelete, stored{key: key})); err != nil {
 			return fmt.Errorf("delete blob %q: %w", key, err)
 		}
 	}
+	if err := s.removeFiles(key); err != nil {
+		return fmt.Errorf("delete blob %q: %w", key, err)
+	}
 	delete(s.index, key)
+	return nil
+}
+
+func (s *Store) removeFiles(key string) error {
+	for _, prefix := range []string{dataPrefix, metaPrefix} {
+		folder := s.folder(prefix, key)
+		if err := os.RemoveAll(folder); err != nil {
+			return err
+		}
+		if err := syncDir(filepath.Dir(folder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return nil
 }
 

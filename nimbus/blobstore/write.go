@@ -46,19 +46,33 @@ func (s *Store) Put(ctx context.Context, contents ...Content) error {
 		}
 		uploads[i] = upload
 	}
-	if err := s.putAll(uploads, contents); err != nil {
+	err := s.putAll(uploads, contents)
+	if err != nil {
 		for _, content := range contents {
 			if deleted := s.Delete(content.Key); deleted != nil && !errors.Is(deleted, ErrNotFound) {
 				err = errors.Join(err, deleted)
 			}
 		}
-		return err
 	}
-	return nil
+	return err
 }
 
-// putAll takes all uploads through the steps of Commit together: what one step makes the disk do then serves all.
+// putAll writes all contents: small ones by the journal, others through the steps of Commit together, so that what one
+// step makes the disk do serves all.
 func (s *Store) putAll(uploads []*Upload, contents []Content) error {
+	blobs, small, err := gather(contents)
+	if err != nil {
+		return err
+	}
+	if small && s.journal.file != nil {
+		for i, u := range uploads {
+			blobs[i].meta, u.lazy = u.meta, true
+			if _, err := u.Write(blobs[i].data); err != nil {
+				return err
+			}
+		}
+		return s.putJournaled(uploads, blobs)
+	}
 	var group errgroup.Group
 	for i, content := range contents {
 		group.Go(func() error {
@@ -71,7 +85,12 @@ func (s *Store) putAll(uploads []*Upload, contents []Content) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
 	for _, u := range uploads {
+		if err := s.journal.forget(u.key); err != nil {
+			return fmt.Errorf("write blob %q: %w", u.key, err)
+		}
 		if err := u.show(); err != nil {
 			return err
 		}
@@ -82,6 +101,35 @@ func (s *Store) putAll(uploads []*Upload, contents []Content) error {
 		}
 	}
 	return nil
+}
+
+// gather reads the contents into memory when they are small together.
+func gather(contents []Content) (blobs []stored, small bool, err error) {
+	var total int64
+	for _, content := range contents {
+		size := int64(len(content.Data))
+		if content.File != "" {
+			info, err := os.Stat(content.File)
+			if err != nil {
+				return nil, false, fmt.Errorf("write blob %q: %w", content.Key, err)
+			}
+			size = info.Size()
+		}
+		total += size
+	}
+	if total > maxRecord {
+		return nil, false, nil
+	}
+	for _, content := range contents {
+		data := content.Data
+		if content.File != "" {
+			if data, err = os.ReadFile(content.File); err != nil {
+				return nil, false, fmt.Errorf("write blob %q: %w", content.Key, err)
+			}
+		}
+		blobs = append(blobs, stored{key: content.Key, data: data})
+	}
+	return blobs, true, nil
 }
 
 // Upload is a blob whose content is arriving. It ends with Commit or Abort; until then readers see the old content, or
@@ -95,6 +143,7 @@ type Upload struct {
 	hash  hash.Hash32
 	size  int64
 
+	lazy     bool   // the journal has it, so that nothing waits for the disk
 	shown    bool   // the content has its name
 	metaTemp string // the meta's file on its way, "" when there is none
 }
@@ -142,6 +191,11 @@ func (s *Store) SetMeta(ctx context.Context, key string, meta *storm.SettableBlo
 	if err != nil {
 		return fmt.Errorf("set meta of blob %q: %w", key, err)
 	}
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	if err := s.journal.forget(key); err != nil {
+		return fmt.Errorf("set meta of blob %q: %w", key, err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.find(key); err != nil {
@@ -151,11 +205,11 @@ func (s *Store) SetMeta(ctx context.Context, key string, meta *storm.SettableBlo
 	if err != nil {
 		return fmt.Errorf("set meta of blob %q: %w", key, err)
 	}
-	if stored, ok := sealOf(old); ok {
-		encoded = stored.with(encoded)
+	if mark, ok := sealOf(old); ok {
+		encoded = mark.with(encoded)
 	}
 	folder := s.folder(metaPrefix, key)
-	temp, err := s.tempMeta(key, encoded)
+	temp, err := s.tempMeta(key, encoded, true)
 	if err == nil {
 		if err = os.Rename(temp, filepath.Join(folder, fileName)); err != nil {
 			_ = os.Remove(temp)
@@ -222,6 +276,11 @@ func (u *Upload) Commit() error {
 	if err := u.seal(); err != nil {
 		return err
 	}
+	u.store.journal.mu.Lock()
+	defer u.store.journal.mu.Unlock()
+	if err := u.store.journal.forget(u.key); err != nil {
+		return fmt.Errorf("write blob %q: %w", u.key, err)
+	}
 	if err := u.show(); err != nil {
 		return err
 	}
@@ -230,6 +289,12 @@ func (u *Upload) Commit() error {
 
 // seal makes the content durable under its temporary name, and for a new blob the meta too.
 func (u *Upload) seal() error {
+	if u.lazy {
+		if err := u.sealMeta(u.meta); err != nil {
+			return fmt.Errorf("write blob %q: %w", u.key, err)
+		}
+		return nil
+	}
 	var group errgroup.Group
 	group.Go(u.file.Sync)
 	if u.meta != nil {
@@ -243,11 +308,11 @@ func (u *Upload) seal() error {
 
 // sealMeta writes meta with the content's seal under a temporary name.
 func (u *Upload) sealMeta(meta []byte) error {
-	stored, err := sealFor(u.file, u.hash.Sum32())
+	mark, err := sealFor(u.file, u.hash.Sum32())
 	if err != nil {
 		return err
 	}
-	u.metaTemp, err = u.store.tempMeta(u.key, stored.with(meta))
+	u.metaTemp, err = u.store.tempMeta(u.key, mark.with(meta), !u.lazy)
 	return err
 }
 
@@ -310,14 +375,17 @@ func (u *Upload) Abort() {
 	}
 }
 
-// tempMeta writes meta durably under a temporary name and returns that.
-func (s *Store) tempMeta(key string, encoded []byte) (string, error) {
+// tempMeta writes meta under a temporary name, durably where asked, and returns the name.
+func (s *Store) tempMeta(key string, encoded []byte, durable bool) (string, error) {
 	file, err := temporary(s.folder(metaPrefix, key))
 	if err != nil {
 		return "", err
 	}
 	_, err = file.Write(encoded)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err == nil && durable {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
 		_ = os.Remove(file.Name())
 		return "", err
 	}
