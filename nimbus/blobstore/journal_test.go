@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -195,7 +196,7 @@ func TestJournalBeginsAnew(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "blobs"))
 	content := strings.Repeat("x", maxRecord-1000)
 	for i := range 5 {
-		put(t, s, fmt.Sprint(i), content)
+		put(t, s, strconv.Itoa(i), content)
 		if s.journal.size > maxJournal+maxRecord {
 			t.Fatalf("journal of %d bytes", s.journal.size)
 		}
