@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -49,6 +50,7 @@ func (d *daemonSettings) start() (config.Conf, config.Sources, *zap.Logger, erro
 	for _, warning := range sources.Warnings {
 		log.Warn("conf", zap.String("warning", warning))
 	}
+	debug.FreeOSMemory() // reading the conf took more than the daemon will
 	return conf, sources, log, nil
 }
 

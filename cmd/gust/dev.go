@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -82,6 +83,7 @@ func runDev(ctx context.Context, site devSite, ready func(context.Context) error
 	if err == nil {
 		err = awaitReady(starting, site.conf, n)
 	}
+	debug.FreeOSMemory() // reading the conf and the JAR took more than the daemons will
 	if err == nil {
 		err = ready(starting)
 	}
