@@ -47,11 +47,16 @@ func (d *daemonSettings) start() (config.Conf, config.Sources, *zap.Logger, erro
 	if err := validate(conf); err != nil {
 		return nil, sources, nil, err
 	}
+	warn(log, sources)
+	debug.FreeOSMemory() // reading the conf took more than the daemon will
+	return conf, sources, log, nil
+}
+
+// warn tells of what is odd in a conf, once.
+func warn(log *zap.Logger, sources config.Sources) {
 	for _, warning := range sources.Warnings {
 		log.Warn("conf", zap.String("warning", warning))
 	}
-	debug.FreeOSMemory() // reading the conf took more than the daemon will
-	return conf, sources, log, nil
 }
 
 // validate names every fault of a daemon's conf, class names that gust does not know among them.

@@ -48,6 +48,7 @@ func newDev() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			warn(log, sources)
 			out := cmd.OutOrStdout()
 			return runDev(cmd.Context(), devSite{conf: conf, sources: sources, bind: d.bind, log: log}, func(context.Context) error {
 				return announce(out, conf, sources)
