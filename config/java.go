@@ -13,41 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-)
 
-// javaDouble prints f as Java's Double.toString does (of JDK 19 and newer; older ones now and then print one digit more).
-func javaDouble(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
-	case f == 0:
-		if math.Signbit(f) {
-			return "-0.0"
-		}
-		return "0.0"
-	}
-	if a := math.Abs(f); a >= 1e-3 && a < 1e7 {
-		s := strconv.FormatFloat(f, 'f', -1, 64)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	e, err := strconv.Atoi(exponent)
-	if err != nil { // FormatFloat always writes an integer there
-		return mantissa
-	}
-	return mantissa + "E" + strconv.Itoa(e)
-}
+	"github.com/gust-stream/gust/internal/java"
+)
 
 // dialect says which parser a conf came through in Storm, which decides the classes of maps and lists and how they print.
 type dialect int
@@ -100,7 +68,7 @@ func (d dialect) text(v any) string {
 	case json.Number:
 		return string(v)
 	case float64:
-		return javaDouble(v)
+		return java.Double(v)
 	case string:
 		return v
 	case []any:
@@ -161,21 +129,13 @@ func (d dialect) keys(m map[string]any) []string {
 // sortByHash orders sorted keys as a java.util.HashMap of that size walks them. Keys that share a bucket keep their sorted order,
 // where Java has the order of insertion.
 func sortByHash(keys []string) {
-	capacity := uint32(16)
-	for uint64(len(keys)) > uint64(capacity)*3/4 {
-		capacity *= 2
-	}
-	slices.SortStableFunc(keys, func(a, b string) int {
-		return cmp.Compare(javaBucket(a, capacity), javaBucket(b, capacity))
-	})
+	sortByBucket(keys, java.Buckets(len(keys)))
 }
 
-func javaBucket(s string, capacity uint32) uint32 {
-	var h uint32
-	for _, u := range utf16.Encode([]rune(s)) {
-		h = 31*h + uint32(u)
-	}
-	return (h ^ h>>16) & (capacity - 1)
+func sortByBucket(keys []string, buckets uint32) {
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return cmp.Compare(java.Bucket(java.Hash(a), buckets), java.Bucket(java.Hash(b), buckets))
+	})
 }
 
 // stringSetText prints a HashSet of strings as Java does.
@@ -184,10 +144,7 @@ func stringSetText(values []string) string {
 	// The copy constructor of HashSet sizes its table by the source, never below 16 buckets.
 	if n := uint(len(sorted)); n > 0 {
 		want := max(uint32(float64(n)/0.75)+1, 16)
-		capacity := uint32(1) << bits.Len32(want-1)
-		slices.SortStableFunc(sorted, func(a, b string) int {
-			return cmp.Compare(javaBucket(a, capacity), javaBucket(b, capacity))
-		})
+		sortByBucket(sorted, uint32(1)<<bits.Len32(want-1))
 	}
 	return "[" + strings.Join(sorted, ", ") + "]"
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gust-stream/gust/internal/java"
 )
 
 // ParseJSON reads a JSON object. Integers become int64 (or json.Number beyond it), numbers written with a point or an exponent
@@ -132,7 +134,7 @@ func appendValue(b []byte, v any, path string) ([]byte, error) {
 		if math.IsInf(v, 0) || math.IsNaN(v) {
 			return append(b, "null"...), nil
 		}
-		return append(b, javaDouble(v)...), nil
+		return append(b, java.Double(v)...), nil
 	case string:
 		return appendString(b, v), nil
 	case []any:

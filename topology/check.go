@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/java"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -112,10 +113,10 @@ func checkStructure(t *storm.StormTopology) error {
 
 func sortedInputs(c *storm.ComponentCommon) []*storm.GlobalStreamId {
 	return slices.SortedFunc(maps.Keys(c.Inputs), func(a, b *storm.GlobalStreamId) int {
-		if n := compareJava(a.ComponentId, b.ComponentId); n != 0 {
+		if n := java.Compare(a.ComponentId, b.ComponentId); n != 0 {
 			return n
 		}
-		return compareJava(a.StreamId, b.StreamId)
+		return java.Compare(a.StreamId, b.StreamId)
 	})
 }
 

@@ -5,15 +5,14 @@
 package topology
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/java"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -36,7 +35,7 @@ func components(t *storm.StormTopology) []component {
 	for id, s := range t.StateSpouts {
 		out = append(out, component{id, s.GetCommon()})
 	}
-	slices.SortStableFunc(out, func(a, b component) int { return compareJava(a.id, b.id) })
+	slices.SortStableFunc(out, func(a, b component) int { return java.Compare(a.id, b.id) })
 	return out
 }
 
@@ -130,17 +129,4 @@ func (c component) setConf(conf config.Conf) error {
 	s := string(text)
 	c.common.JSONConf = &s
 	return nil
-}
-
-// compareJava orders strings as Java does, by UTF-16 units: task ids follow it.
-func compareJava(a, b string) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] >= 0x80 || b[i] >= 0x80 {
-			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
-		}
-		if a[i] != b[i] {
-			return cmp.Compare(a[i], b[i])
-		}
-	}
-	return cmp.Compare(len(a), len(b))
 }

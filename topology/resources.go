@@ -8,10 +8,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/java"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -195,29 +195,9 @@ func CheckHeap(submitted, nimbus config.Conf, t *storm.StormTopology) error {
 	if limit := submitted.Float(config.TopologyWorkerMaxHeapSizeMb, most); limit < largest {
 		return invalid("Topology will not be able to be successfully scheduled: Config TOPOLOGY_WORKER_MAX_HEAP_SIZE_MB=%s < %s "+
 			"(Largest memory requirement of a component in the topology). Perhaps set TOPOLOGY_WORKER_MAX_HEAP_SIZE_MB to a larger amount",
-			javaDouble(limit), javaDouble(largest))
+			java.Double(limit), java.Double(largest))
 	}
 	return nil
-}
-
-// javaDouble prints a double as Java does.
-func javaDouble(v float64) string {
-	if a := max(v, -v); a == 0 || (a >= 1e-3 && a < 1e7) {
-		s := strconv.FormatFloat(v, 'f', -1, 64)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'E', -1, 64), "E")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	n, err := strconv.Atoi(exponent)
-	if err != nil {
-		return mantissa // infinite, or not a number
-	}
-	return mantissa + "E" + strconv.Itoa(n)
 }
 
 // OverrideResources gives the topology with other resource requests: overrides

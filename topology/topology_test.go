@@ -258,12 +258,3 @@ func TestCheckRebalance(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestJavaDouble(t *testing.T) {
-	t.Parallel()
-	for v, want := range map[float64]string{0: "0.0", 768: "768.0", 0.5: "0.5", 1e7: "1.0E7", 1.25e-5: "1.25E-5", -3: "-3.0", 12345678.5: "1.23456785E7"} {
-		if got := javaDouble(v); got != want {
-			t.Errorf("%g is %s, want %s", v, got, want)
-		}
-	}
-}

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/gust-stream/gust/internal/java"
 )
 
 const (
@@ -38,11 +39,7 @@ func CheckKey(key string) error {
 
 // bucket is the number of the folder in which a prefixed key lies.
 func bucket(prefixed string) int {
-	var hash int32
-	for _, unit := range utf16.Encode([]rune(prefixed)) {
-		hash = 31*hash + int32(unit)
-	}
-	absolute := int64(hash)
+	absolute := int64(int32(java.Hash(prefixed)))
 	if absolute < 0 {
 		absolute = -absolute
 	}

@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/gust-stream/gust/internal/java"
 )
 
 // slotRef is an index into pass.slots; none means no slot.
@@ -85,7 +87,7 @@ func (p *pass) addSupervisors(list []Supervisor) error {
 		sorted[i] = &list[i]
 		total += len(list[i].Ports)
 	}
-	slices.SortFunc(sorted, func(a, b *Supervisor) int { return compareJava(a.ID, b.ID) })
+	slices.SortFunc(sorted, func(a, b *Supervisor) int { return java.Compare(a.ID, b.ID) })
 	p.nodes = make([]node, 0, len(sorted))
 	p.slots = make([]slot, 0, total)
 	for _, s := range sorted {

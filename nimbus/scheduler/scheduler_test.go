@@ -197,19 +197,6 @@ func TestParseKind(t *testing.T) {
 	}
 }
 
-func TestJavaStrings(t *testing.T) {
-	t.Parallel()
-	// Values printed by a JVM: "hello".hashCode(), "zwölf€😀".hashCode().
-	for s, want := range map[string]int32{"": 0, "hello": 99162322, "zwölf€😀": -1026354788} {
-		if got := int32(hashJava(s)); got != want {
-			t.Errorf("hash of %q is %d, want %d", s, got, want)
-		}
-	}
-	if compareJava("\uffee", "😀") <= 0 || compareJava("a", "ab") >= 0 || compareJava("b", "ab") <= 0 || compareJava("ab", "ab") != 0 {
-		t.Error("order of strings is not Java's")
-	}
-}
-
 // big is the cluster of the project's speed target: 1,000 supervisors with four
 // slots each, 300 topologies with 40 executors each.
 func big() Input {
