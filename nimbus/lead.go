@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gust-stream/gust/internal/clock"
 	"github.com/gust-stream/gust/nimbus/lifecycle"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -95,12 +96,9 @@ func (n *Nimbus) enter(ctx context.Context, sessions <-chan struct{}, entered ch
 			return ctx.Err()
 		}
 		n.log.Warn("election not entered", zap.Error(err))
-		pause := time.NewTimer(standPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
+		if err := clock.Wait(ctx, standPause); err != nil {
+			return err
 		}
-		pause.Stop()
 	}
 }
 

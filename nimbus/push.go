@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gust-stream/gust/internal/clock"
 	"github.com/gust-stream/gust/thrift/rpc"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -112,12 +113,9 @@ func (p *pusher) push(ctx context.Context, node string) {
 			return
 		}
 		p.log.Warn("assignments not delivered", zap.String("node", node), zap.String("address", addr), zap.Int("try", try+1), zap.Error(err))
-		pause := time.NewTimer(pushPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
+		if clock.Wait(ctx, pushPause) != nil {
+			return
 		}
-		pause.Stop()
 	}
 }
 

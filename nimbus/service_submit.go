@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/clock"
 	"github.com/gust-stream/gust/nimbus/blobstore"
 	"github.com/gust-stream/gust/thrift/storm"
 	"github.com/gust-stream/gust/topology"
@@ -207,15 +208,9 @@ func (n *Nimbus) settled(ctx context.Context, id string) (bool, error) {
 	defer cancel()
 	for {
 		base, err := n.cluster.Storm(ctx, id)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || clock.Wait(ctx, retryPause) != nil {
 			return base != nil, err
 		}
-		pause := time.NewTimer(retryPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-		}
-		pause.Stop()
 	}
 }
 

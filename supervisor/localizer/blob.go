@@ -14,10 +14,10 @@ import (
 	"math"
 	"os"
 	"syscall"
-	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/internal/clock"
 	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
@@ -143,21 +143,10 @@ func (l *Localizer) fetch(ctx context.Context, b *blob) (*staged, error) {
 		if errors.Is(err, syscall.ENOSPC) {
 			l.makeRoom()
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := clock.Wait(ctx, wait); err != nil {
 			return nil, err
 		}
 		wait *= 2
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/gust-stream/gust/internal/clock"
 )
 
 const (
@@ -145,7 +147,7 @@ func (s *Server) accept(ctx, base context.Context) error {
 		}
 		if err != nil {
 			s.log.Warn("accept put off", zap.Duration("pause", pause), zap.Error(err))
-			wait(ctx, pause)
+			_ = clock.Wait(ctx, pause) // the listener is closed when the context ends
 			pause = min(2*pause, lastAcceptPause)
 			continue
 		}
@@ -197,14 +199,5 @@ func endsWithin(ended <-chan struct{}, limit time.Duration) bool {
 		return true
 	case <-t.C:
 		return false
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
 	}
 }

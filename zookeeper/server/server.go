@@ -15,6 +15,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gust-stream/gust/internal/clock"
 )
 
 // Server is one embedded ZooKeeper server.
@@ -167,7 +169,7 @@ func (s *Server) again(ctx context.Context, st *store) (recovered, error) {
 			return recovered{}, fmt.Errorf("zookeeper server: read store again: %w", err)
 		}
 		s.log.Error("store cannot be read, trying again", zap.Error(err))
-		pause(ctx, time.Second)
+		_ = clock.Wait(ctx, time.Second) // the loop asks the context
 	}
 	return recovered{}, nil
 }
@@ -184,18 +186,8 @@ func (s *Server) accept(ctx context.Context) error {
 		default:
 			// Out of file descriptors, most likely: connections that end will free some.
 			s.log.Warn("accept connection", zap.Error(err))
-			pause(ctx, 100*time.Millisecond)
+			_ = clock.Wait(ctx, 100*time.Millisecond) // the listener is closed when the context ends
 		}
-	}
-}
-
-// pause waits for d, or less if ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 
