@@ -282,6 +282,12 @@ func (e *engine) sendEvents() {
 		e.cur.out = jute.AppendEvent(e.cur.out, ev.Zxid, ev.Type, ev.Path)
 		e.end(c, start, 0, false)
 	}
+	for _, cl := range e.tree.TakeOverrun() {
+		if c, ok := e.connOf(cl); ok {
+			e.logs.Warn("more events than can be kept, the client has to come back", zap.Stringer("peer", c.nc.RemoteAddr()))
+			c.close()
+		}
+	}
 }
 
 func (e *engine) connOf(cl *tree.Client) (*conn, bool) {

@@ -135,7 +135,11 @@ func (q *query) write() jute.Code {
 		return q.malformed(q.d.Err())
 	}
 	e := q.e
-	if q.op != jute.OpCheck && !e.reserve(q.size+q.authSize()) {
+	grown := q.authSize(w)
+	if grown > maxGrowth {
+		return jute.InvalidACL
+	}
+	if q.op != jute.OpCheck && !e.reserve(q.size+grown) {
 		return jute.OperationTimeout
 	}
 	before := len(e.cur.log)
@@ -146,13 +150,25 @@ func (q *query) write() jute.Code {
 	return r.Code
 }
 
-// authSize is how much longer an ACL may get when auth is replaced by identities.
-func (q *query) authSize() int {
-	n := 0
+// maxGrowth bounds how much longer than its request a change may become in the log, in bytes. Without it a request of
+// 1 MB could make a change that is larger than a reader of the log believes (maxFramePayload).
+const maxGrowth = 16 << 20
+
+// authSize is how much longer writes may get when auth in their ACLs is replaced by identities.
+func (q *query) authSize(ws ...jute.Write) int {
+	all := 0
 	for _, id := range q.cl.Auth {
-		n += len(id.Scheme) + len(id.ID) + 12
+		all += len(id.Scheme) + len(id.ID) + 12
 	}
-	return n * (q.size/12 + 1)
+	n := 0
+	for _, w := range ws {
+		for _, a := range w.ACL {
+			if a.ID.Scheme == tree.SchemeAuth {
+				n++
+			}
+		}
+	}
+	return n * all
 }
 
 func (q *query) multi() jute.Code {
@@ -161,7 +177,11 @@ func (q *query) multi() jute.Code {
 		return q.malformed(err)
 	}
 	e := q.e
-	if !e.reserve(q.size + q.authSize()) {
+	grown := q.authSize(ws...)
+	if grown > maxGrowth {
+		return jute.InvalidACL
+	}
+	if !e.reserve(q.size + grown) {
 		return jute.OperationTimeout
 	}
 	before := len(e.cur.log)

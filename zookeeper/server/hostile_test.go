@@ -6,6 +6,7 @@ package server
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -266,4 +267,47 @@ func TestManyConnectionsComeAndGo(t *testing.T) {
 	}
 	eventually(t, "all are forgotten", func() bool { return s.connCount() == 0 })
 	stillServes(t, s)
+}
+
+// TestACLsDoNotGrowWithoutBound asks for many rights for everybody that a client proved to be: written out, one such
+// request of 1 MB would be more than a reader of the log takes.
+func TestACLsDoNotGrowWithoutBound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := start(t, dir, nil)
+	r := dialRaw(t, s.addr)
+	r.hello(20000)
+	for i := range maxIdentities - 1 {
+		auth := jute.AppendString(jute.AppendInt(nil, 0), "digest")
+		if code := r.ask(jute.OpAuth, jute.AppendBuffer(auth, fmt.Appendf(nil, "user%d:password", i))); code != jute.OK {
+			t.Fatal(code)
+		}
+	}
+	rights := func(n int) (acl []jute.ACL) {
+		for i := range n {
+			acl = append(acl, jute.ACL{Perms: jute.PermAll + int32(i), ID: jute.ID{Scheme: "auth"}})
+		}
+		return acl
+	}
+	body := func(path string, n int) []byte {
+		return jute.Write{Op: jute.OpCreate, Path: path, ACL: rights(n)}.Append(nil)
+	}
+	if code := r.ask(jute.OpCreate, body("/one", 60_000)); code != jute.InvalidACL {
+		t.Errorf("create is answered with %v", code)
+	}
+	var parts []byte
+	for i := range 10_000 {
+		parts = append(jute.AppendMultiHeader(parts, jute.OpCreate, false, -1), body(fmt.Sprintf("/m%d", i), 2)...)
+	}
+	if code := r.ask(jute.OpMulti, jute.AppendMultiHeader(parts, jute.OpError, true, -1)); code != jute.InvalidACL {
+		t.Errorf("multi is answered with %v", code)
+	}
+	if code := r.ask(jute.OpCreate, body("/few", 100)); code != jute.OK {
+		t.Errorf("create with a hundred rights is answered with %v", code)
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, dir, nil)
+	stillServes(t, again)
 }

@@ -15,10 +15,11 @@ import (
 
 const (
 	schemeWorld  = "world"
-	schemeAuth   = "auth"
 	schemeDigest = "digest"
 	schemeIP     = "ip"
 
+	// SchemeAuth stands in what clients send for all the identities that they have proved.
+	SchemeAuth = "auth"
 	// SchemeSuper is the identity that every ACL lets through.
 	SchemeSuper = "super"
 )
@@ -115,12 +116,19 @@ func expandACL(acl []jute.ACL, ids []jute.ID) ([]jute.ACL, bool) {
 		return nil, false
 	}
 	out := make([]jute.ACL, 0, len(acl))
-	for i, a := range acl {
-		if slices.Contains(acl[:i], a) {
+	var seen map[jute.ACL]struct{} // a request holds up to tens of thousands
+	if len(acl) > 1 {
+		seen = make(map[jute.ACL]struct{}, len(acl))
+	}
+	for _, a := range acl {
+		if _, again := seen[a]; again {
 			continue
 		}
+		if seen != nil {
+			seen[a] = struct{}{}
+		}
 		switch a.ID.Scheme {
-		case schemeAuth:
+		case SchemeAuth:
 			found := false
 			for _, id := range ids {
 				if id.Scheme == schemeDigest { // an address proves nothing

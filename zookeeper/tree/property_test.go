@@ -6,6 +6,7 @@ package tree
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -202,6 +203,70 @@ func TestWatchesAreBounded(t *testing.T) {
 	tr.Forget(c)
 	if n := len(tr.data.paths); n != 0 {
 		t.Errorf("%d watches left", n)
+	}
+}
+
+// TestWatchedBytesAreBounded counts long paths by their length, for one client and for all, and lets a client without
+// watches have a few even when others have taken all there is.
+func TestWatchedBytesAreBounded(t *testing.T) {
+	t.Parallel()
+	tr := New()
+	const size = 1 << 20
+	long := "/" + strings.Repeat("x", 2*size) // the paths are pieces of it, so that the test itself needs little memory
+	var clients []*Client
+	for id := range maxAllWatchBytes/maxWatchBytes + 1 {
+		c := &Client{ID: uint64(id)}
+		clients = append(clients, c)
+		set := 0
+		for ; set <= maxWatchBytes/size; set++ {
+			if _, code := tr.Exists(c, long[:size+set], true); code == jute.ThrottledOp {
+				break
+			}
+		}
+		if bytes := set * size; bytes > maxWatchBytes {
+			t.Fatalf("client %d watches %d bytes", id, bytes)
+		}
+	}
+	if tr.watchBytes > maxAllWatchBytes {
+		t.Errorf("all watch %d bytes", tr.watchBytes)
+	}
+	if _, code := tr.Exists(&Client{ID: 99}, "/short", true); code != jute.NoNode {
+		t.Errorf("a client without watches gets none: %v", code)
+	}
+	for _, c := range clients {
+		tr.Forget(c)
+		if c.watchBytes != 0 {
+			t.Errorf("client %d still counts %d bytes", c.ID, c.watchBytes)
+		}
+	}
+}
+
+// TestEventsAreBounded changes one path often in one multi, with many clients watching all of it.
+func TestEventsAreBounded(t *testing.T) {
+	t.Parallel()
+	tr := New()
+	c := &Client{ID: 1, Session: 1}
+	tr.OpenSession(1, 4000, 0, nil)
+	if r, _ := tr.Write(c, 0, jute.Write{Op: jute.OpCreate, Path: "/a", ACL: []jute.ACL{{Perms: 31, ID: anyone()}}, TTL: -1}, nil); r.Code != jute.OK {
+		t.Fatal(r.Code)
+	}
+	const watchers = 200
+	for id := range watchers {
+		tr.AddWatch(&Client{ID: uint64(id + 2)}, "/a", jute.AddWatchPersistent)
+	}
+	ws := make([]jute.Write, 2*maxEventBytes/eventCost/watchers)
+	for i := range ws {
+		ws[i] = jute.Write{Op: jute.OpSetData, Path: "/a", Version: -1}
+	}
+	if _, _, ok := tr.Multi(c, 0, ws, nil); !ok {
+		t.Fatal("multi failed")
+	}
+	events, overrun := tr.TakeEvents(), tr.TakeOverrun()
+	if len(events) > maxEventBytes/eventCost || len(overrun) == 0 {
+		t.Errorf("%d events for %d clients, %d missed some", len(events), watchers, len(overrun))
+	}
+	if len(tr.TakeEvents())+len(tr.TakeOverrun()) != 0 {
+		t.Error("events come twice")
 	}
 }
 

@@ -65,8 +65,11 @@ type Tree struct {
 	zxid        int64
 
 	data, child watchTable
+	watchBytes  int // cost of all watches
 	triggers    []trigger
 	events      []Event
+	eventBytes  int                  // cost of events
+	overrun     map[*Client]struct{} // who missed events for which there was no room
 	undo        []undo
 	recordUndo  bool
 

@@ -114,7 +114,7 @@ func (t *Tree) replayTxn(d *jute.Decoder) error {
 		return fmt.Errorf("transaction 0x%x: %w", zxid, err)
 	}
 	t.triggers = t.triggers[:0]
-	t.events = t.events[:0]
+	t.events, t.eventBytes = t.events[:0], 0
 	t.zxid = max(t.zxid, zxid)
 	return nil
 }

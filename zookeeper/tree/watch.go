@@ -6,14 +6,28 @@ package tree
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/gust-stream/gust/zookeeper/jute"
 )
 
-// MaxWatches is how many (path, table) pairs one client may watch. The original
-// has no bound; 1 << 18 are about 50 MB.
-const MaxWatches = 1 << 18
+// Bounds on watches; the original has none. A watch counts as its path and watchCost bytes.
+const (
+	// MaxWatches is how many (path, table) pairs one client may watch.
+	MaxWatches = 1 << 18
+	// maxWatchBytes bounds the watches of one client, maxAllWatchBytes those of all clients together. What a client
+	// has below freeWatchBytes is granted whatever others hold.
+	maxWatchBytes    = 64 << 20
+	maxAllWatchBytes = 512 << 20
+	freeWatchBytes   = 64 << 10
+	watchCost        = 200
+
+	// maxEventBytes bounds what one change may report, each event counted as its path and eventCost bytes: a multi can
+	// change a path thousands of times that thousands of clients watch.
+	maxEventBytes = 64 << 20
+	eventCost     = 64
+)
 
 // Client is one connection as the tree sees it. Watches belong to the connection,
 // not to the session: they go when Forget is called, and clients set them again.
@@ -22,7 +36,8 @@ type Client struct {
 	Session int64
 	Auth    []jute.ID // proved identities, the address among them
 
-	watched [2]map[string]struct{} // paths in the data and child tables
+	watched    [2]map[string]struct{} // paths in the data and child tables
+	watchBytes int                    // cost of both
 }
 
 // Event is a watch that fired for one client.
@@ -63,9 +78,14 @@ func (t *Tree) table(i int) *watchTable {
 // watch adds a watch; false means that the client has too many.
 func (t *Tree) watch(table int, path string, c *Client, m mode) bool {
 	if _, known := c.watched[table][path]; !known {
-		if len(c.watched[0])+len(c.watched[1]) >= MaxWatches {
+		cost := len(path) + watchCost
+		own := c.watchBytes + cost
+		if len(c.watched[0])+len(c.watched[1]) >= MaxWatches || own > maxWatchBytes ||
+			own > freeWatchBytes && t.watchBytes+cost > maxAllWatchBytes {
 			return false
 		}
+		c.watchBytes = own
+		t.watchBytes += cost
 		if c.watched[table] == nil {
 			c.watched[table] = map[string]struct{}{}
 		}
@@ -108,6 +128,8 @@ func (t *Tree) unwatch(table int, path string, c *Client, m mode) bool {
 	w.set(clients, c, old&^m)
 	if old&^m == 0 {
 		delete(c.watched[table], path)
+		c.watchBytes -= len(path) + watchCost
+		t.watchBytes -= len(path) + watchCost
 		if len(clients) == 0 {
 			delete(w.paths, path)
 		}
@@ -189,7 +211,7 @@ func (t *Tree) SetWatches(c *Client, w jute.Watches) jute.Code {
 	ok := true
 	add := func(table int, path string, m mode) { ok = t.watch(table, path, c, m) && ok }
 	report := func(kind jute.EventType, path string) {
-		t.events = append(t.events, Event{Client: c, Type: kind, Path: path, Zxid: -1})
+		t.report(Event{Client: c, Type: kind, Path: path, Zxid: -1})
 	}
 	for _, path := range w.Data {
 		switch n := t.lookup(path); {
@@ -235,8 +257,36 @@ func (t *Tree) SetWatches(c *Client, w jute.Watches) jute.Code {
 // the next call into the tree.
 func (t *Tree) TakeEvents() []Event {
 	ev := t.events
-	t.events = t.events[:0]
+	t.events, t.eventBytes = t.events[:0], 0
+	if cap(ev) > keepEvents {
+		t.events = nil
+	}
 	return ev
+}
+
+// keepEvents is how many events the list keeps room for between calls.
+const keepEvents = 4096
+
+// TakeOverrun hands out the clients that missed events since the last call because there were too many. Their connections
+// must end: a client that comes back says what it watched and what it has seen last.
+func (t *Tree) TakeOverrun() []*Client {
+	clients := slices.SortedFunc(maps.Keys(t.overrun), byID)
+	t.overrun = nil
+	return clients
+}
+
+// report adds an event of the last change.
+func (t *Tree) report(ev Event) {
+	cost := len(ev.Path) + eventCost
+	if t.eventBytes+cost > maxEventBytes {
+		if t.overrun == nil {
+			t.overrun = map[*Client]struct{}{}
+		}
+		t.overrun[ev.Client] = struct{}{}
+		return
+	}
+	t.eventBytes += cost
+	t.events = append(t.events, ev)
 }
 
 // trigger is a change that watches may wait for; acl decides who may hear of it.
@@ -289,7 +339,7 @@ func (t *Tree) fireTable(w *watchTable, table int, tr trigger, told []*Client) [
 	hit = slices.Compact(hit)
 	for _, c := range hit {
 		if _, done := slices.BinarySearchFunc(told, c, byID); !done && allowed(tr.acl, jute.PermRead, c.Auth) {
-			t.events = append(t.events, Event{Client: c, Type: tr.kind, Path: tr.path, Zxid: t.zxid})
+			t.report(Event{Client: c, Type: tr.kind, Path: tr.path, Zxid: t.zxid})
 		}
 	}
 	return hit
