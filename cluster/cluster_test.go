@@ -155,7 +155,12 @@ func TestTypedNodes(t *testing.T) {
 	if got := must(s.ProfileRequests(ctx, "wc-1-1"))(t); len(got) != 1 || !got[0].Equals(request) {
 		t.Fatalf("ProfileRequests = %v", got)
 	}
-	for _, remove := range []func(context.Context, string) error{s.RemoveStorm, s.RemoveAssignment, s.RemoveCredentials, s.RemoveProfileRequests, s.RemoveLogConfig} {
+	removeStorm := func(ctx context.Context, id string) error {
+		batch := s.Batch()
+		batch.RemoveStorm(id)
+		return batch.Commit(ctx)
+	}
+	for _, remove := range []func(context.Context, string) error{removeStorm, s.RemoveAssignment, s.RemoveCredentials, s.RemoveProfileRequests, s.RemoveLogConfig} {
 		for range 2 { // the second time there is nothing
 			if err := remove(ctx, "wc-1-1"); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,39 +18,54 @@ import (
 // maxPayload bounds a decoded payload in bytes, so that a small node cannot expand without end.
 const maxPayload = 64 << 20
 
-// Encode returns a struct as the bytes that a znode or a blob holds: gzip over Thrift binary.
-func Encode(ctx context.Context, value thrift.TStruct) ([]byte, error) {
+// Pack compresses the content of a znode or a blob.
+func Pack(plain []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	zipper, err := gzip.NewWriterLevel(&packed, gzip.StatelessCompression) // the others clear a table of 1 MiB for each payload
 	if err != nil {
-		return nil, fmt.Errorf("encode %T: %w", value, err)
+		return nil, fmt.Errorf("pack: %w", err)
 	}
-	plain := thrift.NewTMemoryBuffer()
-	if err := value.Write(ctx, thrift.NewTBinaryProtocolConf(plain, nil)); err != nil {
-		return nil, fmt.Errorf("encode %T: %w", value, err)
-	}
-	if _, err := zipper.Write(plain.Bytes()); err != nil {
-		return nil, fmt.Errorf("encode %T: %w", value, err)
-	}
-	if err := zipper.Close(); err != nil {
-		return nil, fmt.Errorf("encode %T: %w", value, err)
+	_, err = zipper.Write(plain)
+	if err := errors.Join(err, zipper.Close()); err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
 	}
 	return packed.Bytes(), nil
 }
 
-// Decode fills a struct from the bytes of a znode or a blob. Bytes that are not gzip, are cut short, hold another struct
-// or expand beyond 64 MiB are an error.
-func Decode(ctx context.Context, data []byte, value thrift.TStruct) error {
-	zipped, err := gzip.NewReader(bytes.NewReader(data))
+// Unpack undoes Pack. Bytes that are not gzip, are cut short or expand beyond 64 MiB are an error.
+func Unpack(packed []byte) ([]byte, error) {
+	zipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return fmt.Errorf("decode %T: %w", value, err)
+		return nil, fmt.Errorf("unpack: %w", err)
 	}
 	plain, err := io.ReadAll(io.LimitReader(zipped, maxPayload+1))
 	if err != nil {
-		return fmt.Errorf("decode %T: %w", value, err)
+		return nil, fmt.Errorf("unpack: %w", err)
 	}
 	if len(plain) > maxPayload {
-		return fmt.Errorf("decode %T: more than %d bytes after decompression", value, maxPayload)
+		return nil, fmt.Errorf("unpack: more than %d bytes", maxPayload)
+	}
+	return plain, nil
+}
+
+// Encode returns a struct as the bytes that a znode or a blob holds: gzip over Thrift binary.
+func Encode(ctx context.Context, value thrift.TStruct) ([]byte, error) {
+	plain := thrift.NewTMemoryBuffer()
+	if err := value.Write(ctx, thrift.NewTBinaryProtocolConf(plain, nil)); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", value, err)
+	}
+	packed, err := Pack(plain.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", value, err)
+	}
+	return packed, nil
+}
+
+// Decode fills a struct from the bytes of a znode or a blob. Bytes that Unpack refuses or that hold another struct are an error.
+func Decode(ctx context.Context, data []byte, value thrift.TStruct) error {
+	plain, err := Unpack(data)
+	if err != nil {
+		return fmt.Errorf("decode %T: %w", value, err)
 	}
 	buffer := &thrift.TMemoryBuffer{Buffer: bytes.NewBuffer(plain)}
 	config := &thrift.TConfiguration{MaxMessageSize: maxPayload}

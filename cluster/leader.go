@@ -29,23 +29,9 @@ type NimbusID struct {
 // String returns host:port:tlsPort.
 func (n NimbusID) String() string { return fmt.Sprintf("%s:%d:%d", n.Host, n.Port, n.TLSPort) }
 
-// Nimbuses returns the summaries of all Nimbuses that are up.
+// Nimbuses returns the summaries of all Nimbuses that are up, by host.
 func (s *State) Nimbuses(ctx context.Context) ([]*storm.NimbusSummary, error) {
-	names, err := s.sorted(ctx, nimbusesDir)
-	if err != nil {
-		return nil, err
-	}
-	var summaries []*storm.NimbusSummary
-	for _, name := range names {
-		summary, err := read(ctx, s, nimbusesDir, name, storm.NewNimbusSummary())
-		if err != nil {
-			return nil, err
-		}
-		if summary != nil {
-			summaries = append(summaries, summary)
-		}
-	}
-	return summaries, nil
+	return readAll(ctx, s, nimbusesDir, storm.NewNimbusSummary)
 }
 
 // SetNimbus writes a Nimbus's own summary under its host name; it lives as long as this session.

@@ -59,14 +59,6 @@ func errorsPath(topologyID, component string) (string, error) {
 	return child(dir, componentNode(component))
 }
 
-func workerBeatPath(topologyID, node string, port int64) (string, error) {
-	dir, err := child(workerBeatsDir, topologyID)
-	if err != nil {
-		return "", err
-	}
-	return child(dir, fmt.Sprintf("%s-%d", node, port))
-}
-
 func profilePath(topologyID, host string, port int64, action fmt.Stringer) (string, error) {
 	dir, err := child(profilerDir, topologyID)
 	if err != nil {

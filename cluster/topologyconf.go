@@ -7,12 +7,8 @@ package cluster
 import (
 	"context"
 
-	"github.com/apache/thrift/lib/go/thrift"
-
 	"github.com/gust-stream/gust/thrift/storm"
 )
-
-type thriftStruct = thrift.TStruct
 
 // Credentials returns the credentials of a topology, or nil.
 func (s *State) Credentials(ctx context.Context, topologyID string) (*storm.Credentials, error) {
@@ -60,21 +56,7 @@ func (s *State) ProfileRequests(ctx context.Context, topologyID string) ([]*stor
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.children(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	var requests []*storm.ProfileRequest
-	for _, name := range names {
-		request, err := read(ctx, s, dir, name, storm.NewProfileRequest())
-		if err != nil {
-			return nil, err
-		}
-		if request != nil {
-			requests = append(requests, request)
-		}
-	}
-	return requests, nil
+	return readAll(ctx, s, dir, storm.NewProfileRequest)
 }
 
 // SetProfileRequest asks the supervisor of a worker (named by host and port) for a profiling action.

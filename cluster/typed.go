@@ -7,9 +7,11 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/apache/thrift/lib/go/thrift"
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/thrift/storm"
@@ -26,11 +28,6 @@ func (s *State) Storm(ctx context.Context, topologyID string) (*storm.StormBase,
 // SetStorm writes the state of a topology whole.
 func (s *State) SetStorm(ctx context.Context, topologyID string, base *storm.StormBase) error {
 	return s.put(ctx, stormsDir, topologyID, base)
-}
-
-// RemoveStorm removes the state of a topology.
-func (s *State) RemoveStorm(ctx context.Context, topologyID string) error {
-	return s.drop(ctx, stormsDir, topologyID)
 }
 
 // Assignments returns the ids of all topologies that have an assignment, sorted.
@@ -103,50 +100,13 @@ func (s *State) WatchSupervisors(ctx context.Context, changed func()) error {
 	return s.watchChildren(ctx, supervisorsDir, changed)
 }
 
-// WorkerBeats returns the statistics that a topology's workers last wrote, by "node-port".
-func (s *State) WorkerBeats(ctx context.Context, topologyID string) (map[string]*storm.ClusterWorkerHeartbeat, error) {
+// WorkerBeat returns the statistics that the worker on a slot last wrote, or nil.
+func (s *State) WorkerBeat(ctx context.Context, topologyID, node string, port int64) (*storm.ClusterWorkerHeartbeat, error) {
 	dir, err := child(workerBeatsDir, topologyID)
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.children(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	beats := make(map[string]*storm.ClusterWorkerHeartbeat, len(names))
-	for _, name := range names {
-		beat, err := read(ctx, s, dir, name, storm.NewClusterWorkerHeartbeat())
-		if err != nil {
-			return nil, err
-		}
-		if beat != nil {
-			beats[name] = beat
-		}
-	}
-	return beats, nil
-}
-
-// WorkerBeat returns the statistics that the worker on a slot last wrote, or nil.
-func (s *State) WorkerBeat(ctx context.Context, topologyID, node string, port int64) (*storm.ClusterWorkerHeartbeat, error) {
-	path, err := workerBeatPath(topologyID, node, port)
-	if err != nil {
-		return nil, err
-	}
-	beat := storm.NewClusterWorkerHeartbeat()
-	found, err := s.fetch(ctx, path, beat)
-	if err != nil || !found {
-		return nil, err
-	}
-	return beat, nil
-}
-
-// RemoveWorkerBeat removes the statistics of one slot.
-func (s *State) RemoveWorkerBeat(ctx context.Context, topologyID, node string, port int64) error {
-	path, err := workerBeatPath(topologyID, node, port)
-	if err != nil {
-		return err
-	}
-	return s.remove(ctx, path)
+	return read(ctx, s, dir, fmt.Sprintf("%s-%d", node, port), storm.NewClusterWorkerHeartbeat())
 }
 
 // WorkerBeatTopologies returns the ids of topologies that have a place for statistics, dead ones included.
@@ -165,19 +125,9 @@ func (s *State) Errors(ctx context.Context, topologyID, component string) ([]*st
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.children(ctx, dir)
+	found, err := readAll(ctx, s, dir, storm.NewErrorInfo)
 	if err != nil {
 		return nil, err
-	}
-	var found []*storm.ErrorInfo
-	for _, name := range names {
-		info, err := read(ctx, s, dir, name, storm.NewErrorInfo())
-		if err != nil {
-			return nil, err
-		}
-		if info != nil {
-			found = append(found, info)
-		}
 	}
 	slices.SortStableFunc(found, func(a, b *storm.ErrorInfo) int { return cmp.Compare(b.ErrorTimeSecs, a.ErrorTimeSecs) })
 	return found, nil
@@ -211,7 +161,7 @@ func (s *State) sorted(ctx context.Context, dir string) ([]string, error) {
 // structOf is a pointer to a generated struct.
 type structOf[T any] interface {
 	*T
-	thriftStruct
+	thrift.TStruct
 }
 
 // read returns a child of dir decoded into value, or nil when it is absent.
@@ -225,4 +175,23 @@ func read[T any, P structOf[T]](ctx context.Context, s *State, dir, name string,
 		return nil, err
 	}
 	return value, nil
+}
+
+// readAll returns all children of dir decoded, by name, without those that vanished meanwhile.
+func readAll[T any, P structOf[T]](ctx context.Context, s *State, dir string, fresh func() P) ([]P, error) {
+	names, err := s.sorted(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	var found []P
+	for _, name := range names {
+		value, err := read(ctx, s, dir, name, fresh())
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			found = append(found, value)
+		}
+	}
+	return found, nil
 }

@@ -5,14 +5,8 @@
 package nimbus
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-
-	"github.com/apache/thrift/lib/go/thrift"
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
@@ -20,7 +14,7 @@ import (
 	"github.com/gust-stream/gust/topology"
 )
 
-// maxBlob bounds a conf or code blob that is read into memory, in bytes, packed and unpacked.
+// maxBlob bounds a conf or code blob that is read into memory, in bytes as it is stored.
 const maxBlob = 64 << 20
 
 // code is what the blobs of a topology say; it changes only by a rebalance with overrides and is never changed in place.
@@ -59,31 +53,13 @@ func (c *code) encode(ctx context.Context) (conf, user []byte, err error) {
 	if err != nil {
 		return nil, nil, asInvalid(err)
 	}
-	if conf, err = pack(text); err != nil {
-		return nil, nil, fmt.Errorf("pack conf: %w", err)
+	if conf, err = cluster.Pack(text); err != nil {
+		return nil, nil, fmt.Errorf("write conf: %w", err)
 	}
-	plain := thrift.NewTMemoryBufferLen(len(text))
-	if err := c.user.Write(ctx, thrift.NewTBinaryProtocolConf(plain, nil)); err != nil {
-		return nil, nil, fmt.Errorf("pack code: %w", err)
-	}
-	if user, err = pack(plain.Bytes()); err != nil {
-		return nil, nil, fmt.Errorf("pack code: %w", err)
+	if user, err = cluster.Encode(ctx, c.user); err != nil {
+		return nil, nil, fmt.Errorf("write code: %w", err)
 	}
 	return conf, user, nil
-}
-
-// pack compresses without the tables of an ordinary writer: those are more than a megabyte, a conf is a few kilobytes.
-func pack(plain []byte) ([]byte, error) {
-	var packed bytes.Buffer
-	zipper, err := gzip.NewWriterLevel(&packed, gzip.StatelessCompression)
-	if err != nil {
-		return nil, err
-	}
-	_, err = zipper.Write(plain)
-	if err := errors.Join(err, zipper.Close()); err != nil {
-		return nil, err
-	}
-	return packed.Bytes(), nil
 }
 
 // readCode reads the blobs of a topology.
@@ -92,11 +68,7 @@ func (n *Nimbus) readCode(ctx context.Context, id string) (*code, error) {
 	if err != nil {
 		return nil, err
 	}
-	zipped, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, fmt.Errorf("read conf of topology %s: %w", id, err)
-	}
-	text, err := io.ReadAll(io.LimitReader(zipped, maxBlob))
+	text, err := cluster.Unpack(packed)
 	if err != nil {
 		return nil, fmt.Errorf("read conf of topology %s: %w", id, err)
 	}
