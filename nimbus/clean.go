@@ -28,7 +28,7 @@ func (n *Nimbus) clean(ctx context.Context) error {
 	defer leftovers.Stop()
 	old := time.NewTicker(max(n.cfg.InboxEvery, time.Second))
 	defer old.Stop()
-	c.old(ctx)
+	c.old()
 	for {
 		select {
 		case <-ctx.Done():
@@ -41,7 +41,7 @@ func (n *Nimbus) clean(ctx context.Context) error {
 				}
 			}
 		case <-old.C:
-			c.old(ctx)
+			c.old()
 		}
 	}
 }
@@ -62,7 +62,7 @@ type cleaner struct {
 }
 
 // old removes JARs from the inbox and entries from the history that are past their age.
-func (c *cleaner) old(ctx context.Context) {
+func (c *cleaner) old() {
 	removed, err := c.n.inbox.clean(c.n.cfg.InboxKeep, time.Now())
 	if err != nil {
 		c.n.log.Warn("inbox not cleaned", zap.Error(err))
@@ -70,7 +70,7 @@ func (c *cleaner) old(ctx context.Context) {
 	if removed > 0 {
 		c.n.log.Info("inbox cleaned", zap.Int("removed", removed))
 	}
-	if err := c.n.history.expire(ctx, c.n.cfg.HistoryKeep, time.Now()); err != nil {
+	if err := c.n.history.expire(c.n.cfg.HistoryKeep, time.Now()); err != nil {
 		c.n.log.Warn("history not cleaned", zap.Error(err))
 	}
 }

@@ -100,16 +100,17 @@ func New(cfg Config, deps Deps) *Nimbus {
 	if now == nil {
 		now = time.Now
 	}
+	log := deps.Log.Named("nimbus")
 	n := &Nimbus{
 		cfg:     cfg,
 		cluster: deps.Cluster,
 		blobs:   deps.Blobs,
-		log:     deps.Log.Named("nimbus"),
+		log:     log,
 		now:     now,
 		model:   newModel(),
 		live:    newLiveness(now()),
 		inbox:   inbox{dir: filepath.Join(cfg.LocalDir, "nimbus", "inbox")},
-		history: newHistory(filepath.Join(cfg.LocalDir, "nimbus", "history")),
+		history: newHistory(filepath.Join(cfg.LocalDir, "nimbus", "history"), log),
 		started: now(),
 		wake:    make(chan struct{}, 1),
 
@@ -149,7 +150,7 @@ func (n *Nimbus) Run(ctx context.Context) error {
 	if err := n.blobs.Load(); err != nil {
 		return errors.Join(fmt.Errorf("nimbus: %w", err), n.server.Close())
 	}
-	if err := n.history.load(ctx); err != nil {
+	if err := n.history.load(); err != nil {
 		n.log.Warn("history of topologies not readable, a new one is begun", zap.Error(err))
 	}
 	defer n.closeTransfers()

@@ -7,14 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/nimbus/lifecycle"
 	"github.com/gust-stream/gust/nimbus/scheduler"
+	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -128,45 +131,62 @@ func TestLostExecutorsStayWithoutRoom(t *testing.T) {
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "history")
-	h := newHistory(dir)
+	h := newHistory(dir, zap.NewNop())
 	now := time.Now()
 	for i, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		entry := &storm.LSTopoHistory{TopologyID: id, TimeStamp: now.Unix() - int64(600-100*i), Users: []string{}, Groups: []string{}}
-		if err := h.add(t.Context(), entry); err != nil {
+		if err := h.add(entry); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.expire(t.Context(), 450*time.Second, now); err != nil {
+	if err := h.expire(450*time.Second, now); err != nil {
 		t.Fatal(err)
 	}
-	again := newHistory(dir)
-	if err := again.load(t.Context()); err != nil {
+	again := newHistory(dir, zap.NewNop())
+	if err := again.load(); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"c", "d", "e", "f"}, again.ids()); diff != "" {
 		t.Errorf("history (-want +have):\n%s", diff)
 	}
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) > 2*(historyVersions+1) {
-		t.Errorf("%d files are kept, %v", len(files), err)
-	}
-	newest := slices.Max(namesOf(files))
-	for _, damage := range [][]byte{nil, {1, 2, 3}} {
-		if err := os.WriteFile(filepath.Join(dir, newest[:len(newest)-len(versionMark)]), damage, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := newHistory(dir).load(t.Context()); err == nil {
-			t.Errorf("a damaged history of %d bytes was read", len(damage))
-		}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v", info, err)
 	}
 }
 
-func namesOf(files []os.DirEntry) []string {
-	var out []string
-	for _, f := range files {
-		out = append(out, f.Name())
+func TestDamagedHistory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "history")
+	h := newHistory(dir, zap.NewNop())
+	for _, id := range []string{"a", "b"} {
+		if err := h.add(&storm.LSTopoHistory{TopologyID: id, TimeStamp: 1, Users: []string{}, Groups: []string{}}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return out
+	marks, err := filepath.Glob(filepath.Join(dir, "*"+localstate.VersionSuffix))
+	if err != nil || len(marks) != 2 {
+		t.Fatalf("%v, %v", marks, err)
+	}
+	damage := func(mark string, content ...byte) {
+		if err := os.WriteFile(strings.TrimSuffix(mark, localstate.VersionSuffix), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, content := range [][]byte{nil, {1, 2, 3}} {
+		damage(slices.Max(marks), content...)
+		again := newHistory(dir, zap.NewNop())
+		if err := again.load(); err != nil || !slices.Equal(again.ids(), []string{"a"}) {
+			t.Errorf("with a newest file of %d bytes the history is %v, %v", len(content), again.ids(), err)
+		}
+	}
+	damage(slices.Min(marks), 1, 2, 3)
+	again := newHistory(dir, zap.NewNop())
+	if err := again.load(); err == nil || !strings.Contains(err.Error(), dir+"-unreadable-") {
+		t.Errorf("a damaged history was read: %v, %v", again.ids(), err)
+	}
+	if err := again.add(&storm.LSTopoHistory{TopologyID: "c", TimeStamp: 1, Users: []string{}, Groups: []string{}}); err != nil {
+		t.Errorf("no new history is begun: %v", err)
+	}
 }
 
 func TestInboxIsCleaned(t *testing.T) {

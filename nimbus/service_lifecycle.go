@@ -36,7 +36,7 @@ func (n *Nimbus) KillTopologyWithOpts(ctx context.Context, name string, options 
 		return err
 	}
 	entry := &storm.LSTopoHistory{TopologyID: t.id, TimeStamp: n.now().Unix(), Users: logUsers(t.code.conf), Groups: logGroups(t.code.conf)}
-	if err := n.history.add(ctx, entry); err != nil {
+	if err := n.history.add(entry); err != nil {
 		n.log.Warn("killed topology not noted in the history", topologyField(t.id), zap.Error(err))
 	}
 	return nil
