@@ -36,7 +36,11 @@ func (p *port) carryOut(a slot.Action) {
 	case slot.Release:
 		p.release(a.TopologyID)
 	case slot.Launch:
-		p.launch(a.Seq, a.Assignment)
+		p.launch(a)
+	case slot.Prepare:
+		p.prepareTwin(a)
+	case slot.Discard:
+		p.discardTwin(a.Seq)
 	case slot.Stop:
 		p.stopWorker(a)
 	case slot.Remove:
@@ -134,19 +138,22 @@ func (p *port) release(topologyID string) {
 	p.inTurn(topologyID, func(context.Context) { p.blobs.Release(topologyID, p.number) })
 }
 
-func (p *port) launch(seq int, a *storm.LocalAssignment) {
-	f := p.files[a.TopologyID]
+func (p *port) launch(order slot.Launch) {
+	seq, a := order.Seq, order.Assignment
+	f, twin := p.files[a.TopologyID], p.takeTwin(order.Twin)
 	switch {
 	case f == nil || f.topology == nil:
+		p.endTwin(twin)
 		p.post(p.refuse(seq, errors.New("its files are not here")))
 		return
 	case p.unsaved:
+		p.endTwin(twin)
 		p.post(p.refuse(seq, errors.New("its assignment is not saved")))
 		return
 	}
 	topology := f.topology
-	p.jobs.run(func(context.Context) {
-		w, err := p.start(topology, a)
+	p.jobs.run(func(ctx context.Context) {
+		w, err := p.startOrRelease(ctx, twin, topology, a)
 		p.post(func() slot.Event {
 			if err != nil {
 				return p.refuse(seq, err)()
@@ -169,21 +176,30 @@ func (p *port) refuse(seq int, err error) report {
 // start approves a new worker id and starts the process: in this order, because a process that is not approved is ended by
 // the next supervisor.
 func (p *port) start(topology *localizer.Topology, a *storm.LocalAssignment) (*running, error) {
-	random, err := uuid.NewRandom()
+	cmd, err := p.freshCommand(topology, a)
 	if err != nil {
 		return nil, err
 	}
-	id := random.String()
+	id := cmd.WorkerID
 	if err := p.store.ApproveWorker(id, int32(p.number)); err != nil { //nolint:gosec // a port
 		return nil, err
 	}
-	process, err := p.workers.Launch(p.command(container.Command{
-		Topology: container.Topology(*topology), Port: p.number, WorkerID: id, Resources: a.Resources,
-	}))
+	process, err := p.workers.Launch(cmd)
 	if err != nil {
 		return nil, errors.Join(err, p.abandon(id))
 	}
 	return &running{id: id, topologyID: a.TopologyID, process: process}, nil
+}
+
+// freshCommand is the command of a worker with an id that no other ever had.
+func (p *port) freshCommand(topology *localizer.Topology, a *storm.LocalAssignment) (container.Command, error) {
+	random, err := uuid.NewRandom()
+	if err != nil {
+		return container.Command{}, err
+	}
+	return p.command(container.Command{
+		Topology: container.Topology(*topology), Port: p.number, WorkerID: random.String(), Resources: a.Resources,
+	}), nil
 }
 
 // abandon removes what a launch that went wrong has left.

@@ -176,10 +176,14 @@ func (c Config) check() error {
 	return errors.Join(faults...)
 }
 
-// limits gives the ages at which a worker counts as hung, with a topology's own timeout taken in.
+// limits gives the ages at which a worker counts as hung, with a topology's own timeout taken in, and whether it has a twin,
+// which the machine's conf and the topology's can both ask for.
 func (c Config) limits(topology config.Conf) slot.Limits {
 	beat := max(c.WorkerTimeout, time.Duration(topology.Int(config.TopologyWorkerTimeoutSecs, 0))*time.Second)
-	return slot.Limits{FirstHeartbeat: max(c.StartTimeout, beat), Heartbeat: beat}
+	return slot.Limits{
+		FirstHeartbeat: max(c.StartTimeout, beat), Heartbeat: beat,
+		Twin: c.Conf.Bool(config.GustWorkerTwinEnabled, false) || topology.Bool(config.GustWorkerTwinEnabled, false),
+	}
 }
 
 // hostname is storm.local.hostname, or else the machine's full name as its resolver knows it.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,6 +53,9 @@ func playWorker(args []string) {
 	if told("die") {
 		os.Exit(3) //nolint:forbidigo // it plays a program
 	}
+	if slices.Contains(args, "org.gust.launcher.Twin") {
+		playTwin(told)
+	}
 	if told("stubborn") {
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -77,6 +81,25 @@ func playWorker(args []string) {
 		}
 		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // a worker's own clock
 	}
+}
+
+// playTwin stands by as launcher/Twin.java does. Files in playDir change that: barren ends it at once, deaf keeps it from
+// answering.
+func playTwin(told func(string) bool) {
+	if told("barren") {
+		os.Exit(3) //nolint:forbidigo // it plays a program
+	}
+	_, err := os.Stdin.WriteString("uw")
+	must(err)
+	word := make([]byte, 1)
+	if _, err := os.Stdin.Read(word); err != nil {
+		os.Exit(0) //nolint:forbidigo // it plays a program
+	}
+	for told("deaf") {
+		time.Sleep(time.Millisecond) //nolint:forbidigo // it plays a program that is stuck
+	}
+	_, err = os.Stdin.WriteString("b")
+	must(err)
 }
 
 func property(args []string, name string) string {

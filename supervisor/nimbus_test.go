@@ -114,15 +114,15 @@ func TestDownload(t *testing.T) {
 	}
 	server.put("jar", content)
 	version, err := n.BlobVersion(t.Context(), "jar")
-	if err != nil || version != 1 {
-		t.Fatalf("version is %d, %v", version, err)
+	if want := server.versions["jar"]; err != nil || version != want {
+		t.Fatalf("version is %d, not %d, %v", version, want, err)
 	}
 	blob, err := n.Download(t.Context(), "jar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(blob.Body)
-	if err != nil || string(got) != string(content) || blob.Size != 1234 || blob.Version != 1 {
+	if err != nil || string(got) != string(content) || blob.Size != 1234 || blob.Version != version {
 		t.Errorf("downloaded %d bytes of %d, version %d, %v", len(got), blob.Size, blob.Version, err)
 	}
 	if err := blob.Body.Close(); err != nil {

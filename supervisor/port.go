@@ -43,6 +43,7 @@ type port struct {
 	jobs     *jobs     // since run
 	stopping bool      // no job may start any more
 	alive    map[int]*running
+	twins    map[int]*twin // by the number of their Prepare
 	files    map[string]*files
 	last     map[string]chan struct{} // closed when the last job on a topology's files has ended
 	profiles map[string]*profile
@@ -78,6 +79,7 @@ func newPort(number int, s *Supervisor) *port {
 		machine:  slot.New(s.cfg.Slot),
 		origin:   s.origin,
 		alive:    map[int]*running{},
+		twins:    map[int]*twin{},
 		files:    map[string]*files{},
 		profiles: map[string]*profile{},
 		last:     map[string]chan struct{}{},
@@ -175,18 +177,20 @@ func (p *port) tick() {
 	}
 }
 
-// stop waits for the jobs and then ends the workers, if that is wanted. Otherwise they are left for the next supervisor.
+// stop waits for the jobs and then ends the twins, and the workers if that is wanted. Otherwise they are left for the next
+// supervisor.
 func (p *port) stop(ctx context.Context) {
 	p.stopping = true
 	p.jobs.stop()
 	for _, r := range p.takeInbox() {
 		r() // a worker may have been launched in the last moment
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Slot.KillGrace+p.cfg.Slot.KillRetry)
+	defer cancel()
+	p.stopTwins(ctx)
 	if !p.killOnStop.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Slot.KillGrace+p.cfg.Slot.KillRetry)
-	defer cancel()
 	for _, w := range p.alive {
 		if err := w.process.Kill(ctx, p.cfg.Slot.KillGrace); err != nil {
 			p.log.Error("worker could not be killed", zap.String("worker_id", w.id), zap.Error(err))

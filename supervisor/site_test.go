@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"net"
 	"os"
@@ -397,7 +398,14 @@ func (n *fakeNimbus) submit(topologyID string, conf map[string]any) {
 
 func (n *fakeNimbus) put(key string, data []byte) {
 	n.blobs[key] = data
-	n.versions[key]++
+	n.versions[key] = int64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))) // as Storm has it
+}
+
+// version is a blob's newest one.
+func (n *fakeNimbus) version(key string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strconv.FormatInt(n.versions[key], 10)
 }
 
 func zipped(data []byte) []byte {

@@ -87,6 +87,14 @@ func (m *Machine) Worker() int {
 	return m.worker.seq
 }
 
+// Twin returns the Seq of the twin that is up, or 0 when there is none.
+func (m *Machine) Twin() int {
+	if m.twin == nil || !m.twin.up {
+		return 0
+	}
+	return m.twin.seq
+}
+
 // Step takes one event at the time now and returns what to do about it. Time is counted from any fixed moment by a clock
 // that never runs backwards; a now before an earlier one is taken for that one.
 func (m *Machine) Step(now time.Duration, ev Event) []Action {

@@ -25,7 +25,7 @@ type world struct {
 	worker  *process
 	twin    *process // that was not used yet
 	ended   []int    // twins whose end was not told yet
-	dead    []int // workers whose directories are to be removed
+	dead    []int    // workers whose directories are to be removed
 	held    []string
 	onDisk  map[string]bool
 	pending []Event // answers that are due
@@ -294,7 +294,7 @@ func TestMachineProperties(t *testing.T) {
 					w.step(TwinEnded{Seq: seq, Reason: "drawn"})
 				}
 			},
-			"exit":      func(*rapid.T) { w.step(Exited{Seq: seqs()}) },
+			"exit": func(*rapid.T) { w.step(Exited{Seq: seqs()}) },
 			"end": func(*rapid.T) {
 				if w.worker != nil && w.worker.stopping {
 					w.end()

@@ -14,6 +14,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Stands by for a worker: loads the classes that a worker needs, waits for a word, and then is the worker. The arguments
@@ -103,16 +104,19 @@ public final class Twin {
                 long worked = System.nanoTime() - begun;
                 if (worked >= SLICE_NANOS) {
                     // Ends early when the word comes.
-                    released.await(worked * REST, java.util.concurrent.TimeUnit.NANOSECONDS);
+                    released.await(worked * REST, TimeUnit.NANOSECONDS);
                     begun = System.nanoTime();
                 }
             }
         }
     }
 
-    private static void initialize(String name) {
+    /** A name after a minus is only loaded. */
+    private static void initialize(String entry) {
+        boolean initialize = !entry.startsWith("-");
+        String name = initialize ? entry : entry.substring(1);
         try {
-            Class.forName(name);
+            Class.forName(name, initialize, Twin.class.getClassLoader());
         } catch (ClassNotFoundException e) {
             // Another version of Storm or Java does without it.
         } catch (ExceptionInInitializerError e) {
