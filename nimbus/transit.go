@@ -57,7 +57,6 @@ func (n *Nimbus) carryOut(ctx context.Context, id string, a lifecycle.Action) er
 		return n.replace(ctx, id)
 	case lifecycle.RemoveTopology:
 		return n.removeTopology(ctx, id)
-	case lifecycle.NotifyKilled, lifecycle.Forget: // done by removeTopology, which still knows whom to tell
 	}
 	return nil
 }

@@ -73,12 +73,9 @@ const (
 	// Replace computes the topology's executors anew and schedules it with its own slots free.
 	Replace
 	// RemoveTopology deletes the topology's assignment, credentials, log config,
-	// profiler requests and StormBase from the cluster state.
+	// profiler requests and StormBase from the cluster state, tells its
+	// supervisors, and forgets what is known of it.
 	RemoveTopology
-	// NotifyKilled tells all supervisors of the removed assignment.
-	NotifyKilled
-	// Forget drops what is cached about the topology: heartbeats and executors.
-	Forget
 )
 
 // String names the kind, for logs and transcripts.
@@ -94,10 +91,6 @@ func (d Do) String() string {
 		return "replace"
 	case RemoveTopology:
 		return "remove_topology"
-	case NotifyKilled:
-		return "notify_killed"
-	case Forget:
-		return "forget"
 	default:
 		return fmt.Sprintf("Do(%d)", int(d))
 	}
@@ -148,7 +141,7 @@ func Next(id string, base *storm.StormBase, r Request) ([]Action, error) {
 	case (running || rebalancing || killed) && r.Event == Kill:
 		return kill(base, r), nil
 	case killed && r.Event == Remove:
-		return []Action{{Do: RemoveTopology}, {Do: NotifyKilled}, {Do: Forget}}, nil
+		return []Action{{Do: RemoveTopology}}, nil
 	case killed && r.Event == GainLeadership:
 		return []Action{{Do: Schedule, Event: Remove, After: killWait(base, r)}}, nil
 	}
