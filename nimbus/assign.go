@@ -153,9 +153,8 @@ func compareExecutors(a, b storm.ExecutorID) int {
 	return int(a[1] - b[1])
 }
 
-// changedNodes returns the supervisors that must be told of a change: those that got, lost or kept executors of a new or removed
-// assignment, and those whose executors differ otherwise. Storm leaves out the ones that only lost some, which then learn of it by
-// their poll; telling them frees the slot at once.
+// changedNodes returns the supervisors that must be told of a change: those that got or lost executors. A nil assignment has none.
+// Storm leaves out the ones that only lost some, which then learn of it by their poll; telling them frees the slot at once.
 func changedNodes(before, after *storm.Assignment) map[string]bool {
 	nodes := map[string]bool{}
 	old, next := slotMap(before), slotMap(after)

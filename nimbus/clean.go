@@ -143,7 +143,7 @@ func (c *cleaner) remove(ctx context.Context, id string) error {
 		}
 	}
 	c.dropDependencies(ctx, id)
-	for _, key := range []string{codeKey(id), confKey(id), jarKey(id)} {
+	for _, key := range topologyKeys(id) {
 		if err := c.n.removeBlob(ctx, key); err != nil && !isKeyNotFound(err) {
 			return fmt.Errorf("clean up after topology %s: %w", id, err)
 		}

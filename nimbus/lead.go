@@ -67,10 +67,18 @@ func (n *Nimbus) reconsider() {
 // loseTrack is for the case that nobody can tell whether a write happened: this Nimbus stops to lead and begins again, which reads
 // everything.
 func (n *Nimbus) loseTrack() {
-	n.leader.Store(false)
+	n.resign()
+	n.reconsider()
+}
+
+// resign ends to lead, if this Nimbus did, and says so: nobody is answered from what it knows any more.
+func (n *Nimbus) resign() bool {
+	if !n.leader.Swap(false) {
+		return false
+	}
 	n.model.unload()
 	n.delays.clear()
-	n.reconsider()
+	return true
 }
 
 // enter writes this Nimbus's entries into the cluster state, and again when a session is new.
@@ -134,10 +142,8 @@ func (n *Nimbus) followElection(ctx context.Context, mine string) error {
 		if err := n.takeOver(ctx); err != nil {
 			return fmt.Errorf("take over: %w", err)
 		}
-	case !leads && n.leader.Swap(false):
+	case !leads && n.resign():
 		n.log.Warn("no longer the leader", zap.String("leader", who))
-		n.model.unload()
-		n.delays.clear()
 	}
 	return nil
 }

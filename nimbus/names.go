@@ -21,9 +21,12 @@ func jarKey(id string) string  { return id + "-stormjar.jar" }
 func codeKey(id string) string { return id + "-stormcode.ser" }
 func confKey(id string) string { return id + "-stormconf.ser" }
 
+// topologyKeys are the keys of all blobs of a topology.
+func topologyKeys(id string) []string { return []string{jarKey(id), codeKey(id), confKey(id)} }
+
 // topologyOfKey returns the id of the topology that a blob belongs to by its key.
 func topologyOfKey(key string) (id string, ok bool) {
-	for _, suffix := range []string{"-stormjar.jar", "-stormcode.ser", "-stormconf.ser"} {
+	for _, suffix := range topologyKeys("") {
 		if id, ok = strings.CutSuffix(key, suffix); ok {
 			return id, true
 		}

@@ -218,11 +218,7 @@ func (n *Nimbus) writeAssignment(ctx context.Context, c change) error {
 		t.assignment, t.placed = c.next, placed
 		return t
 	})
-	nodes := changedNodes(c.topology.assignment, c.next)
-	if c.topology.assignment == nil {
-		nodes = changedNodes(nil, c.next)
-	}
-	n.pusher.tell(nodes)
+	n.pusher.tell(changedNodes(c.topology.assignment, c.next))
 	n.log.Info("topology assigned", zap.String("topology_id", id), zap.Int("executors", len(c.next.ExecutorNodePort)),
 		zap.Int("slots", len(c.next.WorkerResources)))
 	return nil

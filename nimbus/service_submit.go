@@ -175,7 +175,7 @@ func (n *Nimbus) store(ctx context.Context, s *submit) error {
 // storeState writes what the cluster state gets of a new topology.
 func (n *Nimbus) storeState(ctx context.Context, s *submit) error {
 	batch := n.cluster.Batch()
-	for _, key := range []string{jarKey(s.id), confKey(s.id), codeKey(s.id)} {
+	for _, key := range topologyKeys(s.id) {
 		batch.AddBlob(key, n.self, 1)
 	}
 	if s.creds != nil {
@@ -216,7 +216,7 @@ func (n *Nimbus) settled(ctx context.Context, id string) (bool, error) {
 
 // dropBlobs takes back the blobs of a submit that failed. The cleaner takes what stays.
 func (n *Nimbus) dropBlobs(id string) {
-	for _, key := range []string{jarKey(id), confKey(id), codeKey(id)} {
+	for _, key := range topologyKeys(id) {
 		if err := n.blobs.Delete(key); err != nil {
 			n.log.Warn("blob of a failed submit not removed", blobField(key), zap.Error(err))
 		}
