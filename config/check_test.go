@@ -112,7 +112,7 @@ func TestDefaultsAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(Validate(conf), ValidateTopology(conf), ValidateClasses(conf), ValidateTopologyClasses(conf)); err != nil {
+	if err := errors.Join(Validate(conf), ValidateTopology(conf), ValidateClasses(conf)); err != nil {
 		t.Error(err)
 	}
 	if w := UnknownKeys(conf); len(w) != 0 {
@@ -157,27 +157,27 @@ func TestValidateClasses(t *testing.T) {
 	t.Parallel()
 	const strategy = "org.apache.storm.scheduler.resource.strategies.scheduling.ConstraintSolverStrategy"
 	for name, c := range map[string]struct {
-		conf           Conf
-		daemon, submit bool // refused
+		conf    Conf
+		refused bool
 	}{
-		"Empty":    {Conf{}, false, false},
-		"Null":     {Conf{StormScheduler: nil, TopologySchedulerStrategy: nil}, false, false},
-		"Known":    {Conf{StormScheduler: "org.apache.storm.scheduler.IsolationScheduler", TopologySchedulerStrategy: strategy}, false, false},
-		"Old":      {Conf{StormScheduler: "backtype.storm.scheduler.EvenScheduler"}, false, false},
-		"Unknown":  {Conf{StormScheduler: "org.example.Evil"}, true, false},
-		"Strategy": {Conf{TopologySchedulerStrategy: "org.example.Evil"}, true, true},
-		"Type":     {Conf{TopologySchedulerStrategy: int64(1)}, true, true},
-		"Short":    {Conf{StormScheduler: "IsolationScheduler"}, true, false},
+		"Empty":    {Conf{}, false},
+		"Null":     {Conf{StormScheduler: nil, TopologySchedulerStrategy: nil}, false},
+		"Known":    {Conf{StormScheduler: "org.apache.storm.scheduler.IsolationScheduler", TopologySchedulerStrategy: strategy}, false},
+		"Old":      {Conf{StormScheduler: "backtype.storm.scheduler.EvenScheduler"}, false},
+		"Unknown":  {Conf{StormScheduler: "org.example.Evil"}, true},
+		"Strategy": {Conf{TopologySchedulerStrategy: "org.example.Evil"}, true},
+		"Type":     {Conf{TopologySchedulerStrategy: int64(1)}, true},
+		"Short":    {Conf{StormScheduler: "IsolationScheduler"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			daemon, submit := ValidateClasses(c.conf), ValidateTopologyClasses(c.conf)
-			if (daemon != nil) != c.daemon || (submit != nil) != c.submit {
-				t.Errorf("daemon: %v, submit: %v", daemon, submit)
+			err := ValidateClasses(c.conf)
+			if (err != nil) != c.refused {
+				t.Errorf("refused: %v", err)
 			}
 			for key := range c.conf {
-				if daemon != nil && !strings.Contains(daemon.Error(), "conf key "+key+": unknown class") {
-					t.Errorf("the error does not name the key: %v", daemon)
+				if err != nil && !strings.Contains(err.Error(), "conf key "+key+": unknown class") {
+					t.Errorf("the error does not name the key: %v", err)
 				}
 			}
 		})

@@ -14,10 +14,9 @@ import (
 
 // classKey is a key whose value names a class that a daemon acts on, and the names that gust has code for.
 type classKey struct {
-	key      string
-	prefix   string   // package of the names
-	names    []string // without the package
-	topology bool     // read from a topology's conf as well
+	key    string
+	prefix string   // package of the names
+	names  []string // without the package
 }
 
 // classKeys lists what gust's daemons stand in for. A daemon that learns to act on another class adds it here.
@@ -35,7 +34,7 @@ func classKeys() []classKey {
 		{key: StormScheduler, prefix: sched, names: []string{
 			"DefaultScheduler", "EvenScheduler", "IsolationScheduler", "resource.ResourceAwareScheduler", "multitenant.MultitenantScheduler",
 		}},
-		{key: TopologySchedulerStrategy, prefix: sched + "resource.strategies.scheduling.", names: strategies, topology: true},
+		{key: TopologySchedulerStrategy, prefix: sched + "resource.strategies.scheduling.", names: strategies},
 		{key: ResourceAwareSchedulerPriorityStrategy, prefix: sched + "resource.strategies.priority.", names: []string{
 			"DefaultSchedulingPriorityStrategy", "FIFOSchedulingPriorityStrategy", "GenericResourceAwareSchedulingPriorityStrategy",
 		}},
@@ -70,13 +69,20 @@ func classKeys() []classKey {
 // ValidateClasses refuses class names in a daemon's conf that gust has no code for. The error joins all of them; each names its
 // key, the value and what is known.
 func ValidateClasses(conf Conf) error {
-	return validateClasses(conf, func(classKey) bool { return true })
-}
-
-// ValidateTopologyClasses does so for a topology's conf, before anything of it is stored: of those keys only the ones that Nimbus
-// reads there count.
-func ValidateTopologyClasses(conf Conf) error {
-	return validateClasses(conf, func(k classKey) bool { return k.topology })
+	var errs []error
+	for _, k := range classKeys() {
+		v, ok := conf[k.key]
+		if !ok || v == nil || v == "" {
+			continue
+		}
+		class, isString := v.(string)
+		// Topologies of Storm before 1.0 name its old packages.
+		class = strings.Replace(class, "backtype.storm.", "org.apache.storm.", 1)
+		if known := k.classes(); !isString || !slices.Contains(known, class) {
+			errs = append(errs, fmt.Errorf("conf key %s: unknown class %s, want one of %s", k.key, show(k.key, v), strings.Join(known, ", ")))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // KnownClasses returns the class names that gust has code for under a key, nil if the key names no class that a daemon acts on.
@@ -95,21 +101,4 @@ func (k classKey) classes() []string {
 		out[i] = k.prefix + n
 	}
 	return out
-}
-
-func validateClasses(conf Conf, applies func(classKey) bool) error {
-	var errs []error
-	for _, k := range classKeys() {
-		v, ok := conf[k.key]
-		if !ok || v == nil || v == "" || !applies(k) {
-			continue
-		}
-		class, isString := v.(string)
-		// Topologies of Storm before 1.0 name its old packages.
-		class = strings.Replace(class, "backtype.storm.", "org.apache.storm.", 1)
-		if known := k.classes(); !isString || !slices.Contains(known, class) {
-			errs = append(errs, fmt.Errorf("conf key %s: unknown class %s, want one of %s", k.key, show(k.key, v), strings.Join(known, ", ")))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -44,26 +44,10 @@ func (c Conf) RequireInt(key string) (int64, error) { return require(c, key, "an
 // RequireFloat is [Conf.Float] with an error in place of a default.
 func (c Conf) RequireFloat(key string) (float64, error) { return require(c, key, "a number", toFloat) }
 
-// RequireBool is [Conf.Bool] with an error in place of a default.
-func (c Conf) RequireBool(key string) (bool, error) { return require(c, key, "a boolean", toBool) }
-
 // RequireString is [Conf.String] with an error in place of a default.
 func (c Conf) RequireString(key string) (string, error) {
 	return require(c, key, "a string", toString)
 }
-
-// RequireStrings is [Conf.Strings] with an error in place of nil.
-func (c Conf) RequireStrings(key string) ([]string, error) {
-	return require(c, key, "a list of strings", toStrings)
-}
-
-// RequireInts is [Conf.Ints] with an error in place of nil.
-func (c Conf) RequireInts(key string) ([]int64, error) {
-	return require(c, key, "a list of integers", toInts)
-}
-
-// RequireMap is [Conf.Map] with an error in place of nil.
-func (c Conf) RequireMap(key string) (map[string]any, error) { return require(c, key, "a map", toMap) }
 
 func orDefault[T any](v any, def T, conv func(any) (T, bool)) T {
 	if v == nil {

@@ -56,23 +56,3 @@ func StormOptions(overrides Conf) (string, error) {
 	}
 	return strings.Join(parts, ","), nil
 }
-
-// ParseStormOptions reads what [StormOptions] writes, and what Storm's own CLI hands to the processes it starts.
-func ParseStormOptions(text string) (Conf, error) {
-	out := Conf{}
-	if text == "" {
-		return out, nil
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		option, err := url.QueryUnescape(part)
-		if err != nil {
-			return nil, fmt.Errorf("storm.options: %w", err)
-		}
-		k, v, err := ParseOverride(option)
-		if err != nil {
-			return nil, fmt.Errorf("storm.options: %w", err)
-		}
-		out[k] = v
-	}
-	return out, nil
-}

@@ -35,26 +35,6 @@ func ArtifactsDir(conf Conf, stormHome string) string {
 	return within(LogDir(conf, stormHome), conf.String(StormWorkersArtifactsDir, "workers-artifacts"))
 }
 
-// Log4jDir is the folder of the log4j2 files that workers are started with: storm.log4j2.conf.dir, relative to the Storm home.
-func Log4jDir(conf Conf, stormHome string) string {
-	return within(stormHome, conf.String(StormLog4j2ConfDir, "log4j2"))
-}
-
-// SupervisorDir is the supervisor's folder in the local dir; stormdist and its LocalState lie in it.
-func SupervisorDir(conf Conf, stormHome string) string {
-	return filepath.Join(LocalDir(conf, stormHome), "supervisor")
-}
-
-// WorkersDir is the folder in the local dir with one sub-folder for each worker id.
-func WorkersDir(conf Conf, stormHome string) string {
-	return filepath.Join(LocalDir(conf, stormHome), "workers")
-}
-
-// WorkerUsersDir is the folder in the local dir with one file for each worker id, holding the user that owns the worker.
-func WorkerUsersDir(conf Conf, stormHome string) string {
-	return filepath.Join(LocalDir(conf, stormHome), "workers-users")
-}
-
 func within(base, dir string) string {
 	if filepath.IsAbs(dir) {
 		return filepath.Clean(dir)

@@ -56,12 +56,7 @@ func (n *Nimbus) checkWhole(submitted config.Conf, topo *storm.StormTopology) er
 // checkClasses refuses a scheduling strategy that nobody knows: it would otherwise be a class name of the caller's choice.
 func checkClasses(submitted config.Conf) error {
 	name := submitted.String(config.TopologySchedulerStrategy, "")
-	class, ours := strings.CutPrefix(name, "org.apache.storm.scheduler.resource.strategies.scheduling.")
-	known := slices.Contains([]string{
-		"DefaultResourceAwareStrategy", "DefaultResourceAwareStrategyOld", "GenericResourceAwareStrategy", "GenericResourceAwareStrategyOld",
-		"ConstraintSolverStrategy", "RoundRobinResourceAwareStrategy",
-	}, class)
-	if name != "" && (!ours || !known) {
+	if name != "" && !slices.Contains(config.KnownClasses(config.TopologySchedulerStrategy), name) {
 		return invalid("%s '%s' is not a known strategy", config.TopologySchedulerStrategy, name)
 	}
 	return nil
