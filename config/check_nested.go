@@ -70,7 +70,7 @@ func (r *refuser) noDuplicates(name string, v any) bool {
 	list, _ := v.([]any) // simple has seen to it
 	for _, e := range list {
 		// As JSON two values are the same text just when Java calls them equal: 1 and 1.0 and "1" differ.
-		id, err := appendValue(nil, e, name)
+		id, err := valueJSON(name, e)
 		if err != nil {
 			return r.crash("%s", err)
 		}

@@ -42,10 +42,11 @@ func TestParseJSONKeepsNumbers(t *testing.T) {
 func TestParseJSONFaults(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"":                "EOF",
-		"[1]":             "want an object, have a list",
-		"null":            "want an object, have null",
-		`{"a":1}{"b":2}`:  "text after the value at byte 7",
+		"":               "EOF",
+		"[1]":            "want an object, have a list",
+		"null":           "want an object, have null",
+		`{"a":1}{"b":2}`: "text after the value at byte 7",
+		strings.Repeat(`{"a":`, 401) + "1" + strings.Repeat("}", 401): "nested deeper than 400",
 		`{"a":1e999}`:     "number 1e999 does not fit a double",
 		`{"a":"secret}`:   "unexpected EOF",
 		`{"a":"x",, "b"}`: "syntax error at byte 10",
@@ -57,6 +58,18 @@ func TestParseJSONFaults(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: the error quotes a value: %v", in, err)
 		}
+	}
+}
+
+func TestParseJSONTakesAsMuchAsStorm(t *testing.T) {
+	t.Parallel()
+	in := strings.Repeat(`{"a":[`, 200) + "1" + strings.Repeat("]}", 200)
+	c, err := ParseJSON([]byte(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.JSON(); err != nil || string(out) != in {
+		t.Errorf("have %s, %v", out, err)
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 	"github.com/gust-stream/gust/internal/java"
 )
 
+// maxJSONDepth is how deep lists and maps may be nested: Storm's parser, in Nimbus and in workers, takes no more.
+const maxJSONDepth = 400
+
 // ParseJSON reads a JSON object. Integers become int64 (or json.Number beyond it), numbers written with a point or an exponent
 // become float64. Of a key given twice the last value counts. An error names the byte offset; it never quotes the text, which may
 // hold secrets.
@@ -49,25 +52,32 @@ func parseJSONValue(data []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("text after the value at byte %d", end)
 	}
-	return fixNumbers(v)
+	return fixNumbers(v, 0)
 }
 
-// fixNumbers replaces every json.Number in v, in place where it can, by the value that Conf holds for it.
-func fixNumbers(v any) (any, error) {
+// fixNumbers replaces every json.Number in v, in place where it can, by the value that Conf holds for it. depth is how many lists and
+// maps v lies in.
+func fixNumbers(v any, depth int) (any, error) {
 	switch v := v.(type) {
 	case json.Number:
 		return number(string(v))
 	case []any:
+		if depth == maxJSONDepth {
+			return nil, errTooDeep
+		}
 		for i, e := range v {
-			n, err := fixNumbers(e)
+			n, err := fixNumbers(e, depth+1)
 			if err != nil {
 				return nil, err
 			}
 			v[i] = n
 		}
 	case map[string]any:
+		if depth == maxJSONDepth {
+			return nil, errTooDeep
+		}
 		for k, e := range v {
-			n, err := fixNumbers(e)
+			n, err := fixNumbers(e, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -76,6 +86,8 @@ func fixNumbers(v any) (any, error) {
 	}
 	return v, nil
 }
+
+var errTooDeep = fmt.Errorf("lists and maps are nested deeper than %d", maxJSONDepth)
 
 // number turns the text of a JSON number into int64, json.Number or float64.
 func number(text string) (any, error) {
@@ -97,10 +109,44 @@ func number(text string) (any, error) {
 // float again when read; one that JSON cannot express (infinite, not a number) becomes null, as in Storm. A value of a type that
 // [Conf] does not list is an error that names its key.
 func (c Conf) JSON() ([]byte, error) {
-	return appendMap(nil, c, "")
+	b, err := appendMap(nil, c)
+	if err != nil {
+		return nil, fmt.Errorf("conf as json: %w", err)
+	}
+	return b, nil
 }
 
-func appendMap(b []byte, m map[string]any, path string) ([]byte, error) {
+// valueJSON writes the value of one key.
+func valueJSON(key string, v any) ([]byte, error) {
+	b, err := appendValue(nil, v)
+	if err != nil {
+		return nil, fmt.Errorf("conf as json: %w", under(err, key))
+	}
+	return b, nil
+}
+
+// valueError is a value that JSON has no form for. Where it lies is found out on the way back, since a path that is made on the way
+// there costs its length at each level of a conf.
+type valueError struct {
+	value string
+	keys  []string // innermost first
+}
+
+func (e *valueError) Error() string {
+	keys := slices.Clone(e.keys)
+	slices.Reverse(keys)
+	return strings.Join(keys, "/") + " holds " + e.value
+}
+
+// under adds the key that leads to a fault.
+func under(err error, key string) error {
+	if fault, ok := errors.AsType[*valueError](err); ok {
+		fault.keys = append(fault.keys, key)
+	}
+	return err
+}
+
+func appendMap(b []byte, m map[string]any) ([]byte, error) {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(m)) {
 		if i > 0 {
@@ -108,14 +154,14 @@ func appendMap(b []byte, m map[string]any, path string) ([]byte, error) {
 		}
 		b = append(appendString(b, k), ':')
 		var err error
-		if b, err = appendValue(b, m[k], path+"/"+k); err != nil {
-			return nil, err
+		if b, err = appendValue(b, m[k]); err != nil {
+			return nil, under(err, k)
 		}
 	}
 	return append(b, '}'), nil
 }
 
-func appendValue(b []byte, v any, path string) ([]byte, error) {
+func appendValue(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
 		return append(b, "null"...), nil
@@ -127,7 +173,7 @@ func appendValue(b []byte, v any, path string) ([]byte, error) {
 		return strconv.AppendInt(b, int64(v), 10), nil
 	case json.Number:
 		if !json.Valid([]byte(v)) {
-			return nil, fmt.Errorf("conf as json: %s holds a number that is none", strings.TrimPrefix(path, "/"))
+			return nil, &valueError{value: "a number that is none"}
 		}
 		return append(b, v...), nil
 	case float64:
@@ -138,25 +184,25 @@ func appendValue(b []byte, v any, path string) ([]byte, error) {
 	case string:
 		return appendString(b, v), nil
 	case []any:
-		return appendList(b, v, path)
+		return appendList(b, v)
 	case map[string]any:
-		return appendMap(b, v, path)
+		return appendMap(b, v)
 	case Conf:
-		return appendMap(b, v, path)
+		return appendMap(b, v)
 	default:
-		return nil, fmt.Errorf("conf as json: %s holds a %T", strings.TrimPrefix(path, "/"), v)
+		return nil, &valueError{value: fmt.Sprintf("a %T", v)}
 	}
 }
 
-func appendList(b []byte, list []any, path string) ([]byte, error) {
+func appendList(b []byte, list []any) ([]byte, error) {
 	b = append(b, '[')
 	for i, e := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendValue(b, e, path+"/"+strconv.Itoa(i)); err != nil {
-			return nil, err
+		if b, err = appendValue(b, e); err != nil {
+			return nil, under(err, strconv.Itoa(i))
 		}
 	}
 	return append(b, ']'), nil

@@ -48,7 +48,7 @@ func ParseOverrides(options []string) (Conf, error) {
 func StormOptions(overrides Conf) (string, error) {
 	parts := make([]string, 0, len(overrides))
 	for _, k := range overrides.Keys() {
-		b, err := appendValue(nil, overrides[k], k)
+		b, err := valueJSON(k, overrides[k])
 		if err != nil {
 			return "", err
 		}
