@@ -5,11 +5,14 @@
 package nimbus
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/nimbus/blobstore"
 	"github.com/gust-stream/gust/thrift/storm"
 	"github.com/gust-stream/gust/topology"
 )
@@ -23,6 +26,19 @@ func initialStatus(asked storm.TopologyInitialStatus) (storm.TopologyStatus, err
 	default:
 		return 0, invalid("Initial status %d is not allowed", int64(asked))
 	}
+}
+
+// checkName refuses what no topology can be called: by Storm's rule, and because blobs, folders and znodes are called after it. Storm
+// finds the latter only when it stores the topology, and then says no more than that something went wrong.
+func checkName(name string) error {
+	if err := topology.CheckName(name); err != nil {
+		return err
+	}
+	longest := codeKey(newTopologyID(name, math.MaxInt32, time.Unix(math.MaxInt32, 0)))
+	if err := blobstore.CheckKey(longest); err != nil {
+		return invalid("Topology name '%s' is not valid. It is part of the names of blobs: %v", strings.ToValidUTF8(name, "?"), err)
+	}
+	return nil
 }
 
 // checkSubmitted refuses what the submitted conf and topology cannot be, before anything is made of them.

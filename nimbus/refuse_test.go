@@ -34,6 +34,12 @@ func refusals(good, local string) map[string]refusal {
 	return map[string]refusal{
 		"Name":             {name: "a/b", want: `Topology name 'a/b' is not valid. It can't be null and it must match ^[^/.:\\]+$`},
 		"EmptyName":        {name: "", want: "Topology name '' is not valid"},
+		"TabInName":        {name: "a\tb", want: "Topology name 'a\tb' is not valid"},
+		"StarInName":       {name: "a*b", want: `Topology name 'a*b' is not valid`},
+		"NameNotText":      {name: "a\xffb", want: `Topology name 'a?b' is not valid`},
+		"NameNoZNode":      {name: "𠀀", want: `Topology name '𠀀' is not valid`},
+		"LongName":         {name: strings.Repeat("n", 230), want: "more than 250"},
+		"DeepConf":         {conf: `{"x":` + strings.Repeat("[", 400) + strings.Repeat("]", 400) + "}", want: "nested deeper than 400"},
 		"ConfNotJSON":      {conf: "{", want: "conf of topology"},
 		"ConfNoObject":     {conf: "[1]", want: "conf of topology"},
 		"ConfValue":        {conf: `{"topology.workers":-1}`, want: "Field TOPOLOGY_WORKERS must be a Positive Number"},

@@ -37,7 +37,7 @@ func (n *Nimbus) BeginCreateBlob(ctx context.Context, key string, meta *storm.Se
 	if err != nil {
 		return "", blobError(key, err)
 	}
-	return n.openUpload(key, upload, true)
+	return n.openUpload(key, upload, true), nil
 }
 
 // BeginUpdateBlob starts a new content of an existing blob.
@@ -49,16 +49,13 @@ func (n *Nimbus) BeginUpdateBlob(ctx context.Context, key string) (string, error
 	if err != nil {
 		return "", blobError(key, err)
 	}
-	return n.openUpload(key, upload, false)
+	return n.openUpload(key, upload, false), nil
 }
 
-func (n *Nimbus) openUpload(key string, upload *blobstore.Upload, fresh bool) (string, error) {
-	session := uuid.NewString()
-	if err := n.blobUploads.open(session, &blobUpload{key: key, fresh: fresh, upload: upload}, n.now()); err != nil {
-		upload.Abort()
-		return "", err
-	}
-	return session, nil
+func (n *Nimbus) openUpload(key string, upload *blobstore.Upload, fresh bool) (session string) {
+	session = uuid.NewString()
+	n.blobUploads.open(session, &blobUpload{key: key, fresh: fresh, upload: upload}, n.now())
+	return session
 }
 
 // blobUpload is a blob on its way in.
@@ -160,10 +157,7 @@ func (n *Nimbus) BeginBlobDownload(ctx context.Context, key string) (*storm.Begi
 		return nil, blobError(key, err)
 	}
 	session := uuid.NewString()
-	if err := n.blobDownloads.open(session, blob, n.now()); err != nil {
-		_ = blob.Close() // only read
-		return nil, err
-	}
+	n.blobDownloads.open(session, blob, n.now())
 	return &storm.BeginDownloadResult_{Version: blob.Version, Session: session, DataSize: &blob.Size}, nil
 }
 
@@ -237,9 +231,7 @@ func (n *Nimbus) ListBlobs(ctx context.Context, session string) (*storm.ListBlob
 			}
 		}
 		session = uuid.NewString()
-		if err := n.blobLists.open(session, keys, n.now()); err != nil {
-			return nil, err
-		}
+		n.blobLists.open(session, keys, n.now())
 	}
 	var page []string
 	err := n.blobLists.use(session, n.now(), func(rest *[]string) error {

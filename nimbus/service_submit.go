@@ -34,7 +34,7 @@ func (n *Nimbus) IsTopologyNameAllowed(_ context.Context, name string) (bool, er
 	if err := n.ready(); err != nil {
 		return false, err
 	}
-	return topology.CheckName(name) == nil && n.model.byName(name) == nil, nil
+	return checkName(name) == nil && n.model.byName(name) == nil, nil
 }
 
 // SubmitTopologyWithOpts takes in a topology. When it returns without an error, everything is stored durably; with one, nothing is.
@@ -45,7 +45,7 @@ func (n *Nimbus) SubmitTopologyWithOpts(ctx context.Context, name, jar, jsonConf
 	if options == nil {
 		return invalid("Cannot submitTopologyWithOpts: SubmitOptions parameter value is null")
 	}
-	if err := topology.CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	if n.model.byName(name) != nil {

@@ -19,10 +19,7 @@ func (n *Nimbus) BeginFileUpload(_ context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := n.uploads.open(file.Name(), file, n.now()); err != nil {
-		dropUpload(file)
-		return "", err
-	}
+	n.uploads.open(file.Name(), file, n.now())
 	return file.Name(), nil
 }
 

@@ -41,15 +41,40 @@ func newSessions[T any](ttl time.Duration, limit int, drop func(T)) *sessions[T]
 	return &sessions[T]{ttl: ttl, limit: limit, drop: drop, byKey: map[string]*session[T]{}}
 }
 
-// open adds a transfer. A full table is an error that leaves the caller to drop the value.
-func (s *sessions[T]) open(key string, value T, now time.Time) error {
+// open adds a transfer. When the table is full, the one that was not used for longest is dropped for it: somebody who begins
+// transfers and never goes on with them must not keep others from theirs until those time out.
+func (s *sessions[T]) open(key string, value T, now time.Time) {
+	var oldest *session[T]
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if len(s.byKey) >= s.limit {
-		return fmt.Errorf("open a session: %d are open, no more are allowed", len(s.byKey))
+		oldest = s.takeOldest()
 	}
 	s.byKey[key] = &session[T]{value: value, used: now}
-	return nil
+	s.mu.Unlock()
+	if oldest != nil {
+		s.dropped(oldest)
+	}
+}
+
+// takeOldest removes the transfer from the table that was not used for longest; the caller holds mu.
+func (s *sessions[T]) takeOldest() *session[T] {
+	var oldest string
+	for key, t := range s.byKey {
+		if before := s.byKey[oldest]; before == nil || t.used.Before(before.used) {
+			oldest = key
+		}
+	}
+	t := s.byKey[oldest]
+	delete(s.byKey, oldest)
+	return t
+}
+
+// dropped ends a transfer that is no longer in the table.
+func (s *sessions[T]) dropped(t *session[T]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	s.drop(t.value)
 }
 
 // use runs f with the value of a transfer; calls for one transfer run one after the other.
@@ -108,9 +133,6 @@ func (s *sessions[T]) dropWhere(want func(*session[T]) bool) {
 	}
 	s.mu.Unlock()
 	for _, t := range gone {
-		t.mu.Lock()
-		t.ended = true
-		s.drop(t.value)
-		t.mu.Unlock()
+		s.dropped(t)
 	}
 }

@@ -22,15 +22,21 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// CheckKey refuses keys that Storm refuses: anything but letters, digits, space, tab, '.', '_' and '-', and the names
-// ".", ".." and "". So a key is always one file name.
+// maxKey is the longest key in bytes: with its prefix it is the name of a folder, which has at most 255.
+const maxKey = 255 - len(dataPrefix)
+
+// CheckKey refuses keys that cannot be: they are file names here and names of znodes, and Storm allows only letters, digits, space,
+// tab, '.', '_' and '-'. Of these the tab and letters beyond the first 65,536 characters are no part of a znode's name.
 func CheckKey(key string) error {
 	if key == "" || key == "." || key == ".." || !utf8.ValidString(key) {
 		return fmt.Errorf("%w: %q", ErrBadKey, key)
 	}
+	if len(key) > maxKey {
+		return fmt.Errorf("%w: it has %d bytes, more than %d", ErrBadKey, len(key), maxKey)
+	}
 	for _, r := range key {
-		word := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-		if !word && r != ' ' && r != '\t' && r != '.' && r != '_' && r != '-' {
+		word := (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)) && r <= '\uffff'
+		if !word && r != ' ' && r != '.' && r != '_' && r != '-' {
 			return fmt.Errorf("%w: %q", ErrBadKey, key)
 		}
 	}

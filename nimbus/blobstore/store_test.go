@@ -52,12 +52,12 @@ func TestBucket(t *testing.T) {
 
 func TestCheckKey(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"a", "wc-1-1-stormjar.jar", "dep_x y", "été", "..a"} {
+	for _, key := range []string{"a", "wc-1-1-stormjar.jar", "dep_x y", "été", "日本", "..a", strings.Repeat("k", 250)} {
 		if err := CheckKey(key); err != nil {
 			t.Errorf("CheckKey(%q): %v", key, err)
 		}
 	}
-	for _, key := range []string{"", ".", "..", "a/b", "../x", "a\\b", "a\x00", "a:b", "\xff"} {
+	for _, key := range []string{"", ".", "..", "a/b", "../x", "a\\b", "a\x00", "a:b", "\xff", "a\tb", "𠀀", strings.Repeat("k", 251)} {
 		if err := CheckKey(key); !errors.Is(err, ErrBadKey) {
 			t.Errorf("CheckKey(%q) = %v, want ErrBadKey", key, err)
 		}
