@@ -71,7 +71,7 @@ const (
 	GustSupervisorLogMaxFiles = "gust.supervisor.log.max.files"
 	// GustWorkerCdsEnabled: Whether workers start from an archive of loaded classes (class data sharing), made at the first start of a topology.
 	GustWorkerCdsEnabled = "gust.worker.cds.enabled"
-	// GustWorkerTwinEnabled: Whether a supervisor keeps a started, idle JVM ready to take over when a worker dies.
+	// GustWorkerTwinEnabled: Whether a started, idle JVM stands by for each worker and takes its place when it dies, see twin.md. A topology may set it too.
 	GustWorkerTwinEnabled = "gust.worker.twin.enabled"
 	// IsolationSchedulerMachines: Topology name to the number of machines that it has for itself.
 	IsolationSchedulerMachines = "isolation.scheduler.machines"

@@ -28,8 +28,13 @@
 // command line, or is listed in pids/, works in this supervisor's folders and is older than its entry. Signals go through
 // pidfds whose process was checked after they were opened, so a recycled pid is never hit.
 //
-// The package does not decide when to start or kill (package slot does) and does not fetch blobs (package localizer
-// does). A standby twin of a running worker (gust.worker.twin.enabled) is not here yet.
+// # A twin does not
+//
+// Twin is a process that stands by to become a worker (gust.worker.twin.enabled). It listens on a socket to its supervisor and
+// ends with it. Until it is released it has a folder and an id like a worker, and no part in the slot; its JVM begins with
+// launcher/Twin.java, whose class file is part of this package, so that no build needs a JDK.
+//
+// The package does not decide when to start or kill (package slot does) and does not fetch blobs (package localizer does).
 //
 // It stands for Storm's Container, BasicContainer, their launchers and LogWriter. Package supervisor calls it.
 package container
