@@ -46,7 +46,7 @@ func (s *Site) StartDaemon(ctx context.Context, name string) error {
 	case Dev:
 		ready = "gust ready"
 	case ZooKeeper:
-		ready = "cluster state ready"
+		ready = "\tserving\t" // it listens before it has read its files
 	case Nimbus:
 		return s.answering(ctx, d)
 	default:
