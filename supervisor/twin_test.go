@@ -27,7 +27,7 @@ func twinned(cfg *Config) {
 	cfg.Slot.TwinDelay, cfg.Slot.TwinRetry = 10*time.Millisecond, 50*time.Millisecond
 }
 
-var twinConf = map[string]any{config.GustWorkerTwinEnabled: true} //nolint:gochecknoglobals // a table
+var twinConf = map[string]any{config.GustWorkerTwinEnabled: true}
 
 // twins gives the pids of all twins that stand by, by worker id: processes with a worker's id whose worker has no pids.
 func (s *site) twins() map[string]int {
@@ -39,7 +39,7 @@ func (s *site) twins() map[string]int {
 		if err != nil || !lives(pid) {
 			continue
 		}
-		text, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline")) //nolint:errcheck // it may have ended
+		text, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline")) // it may have ended
 		args := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 		id := args[len(args)-1]
 		if slices.Contains(args, "org.gust.launcher.Twin") && property(args, "storm.local.dir") == s.layout().Local && !fileExists(s.layout().WorkerPids(id)) {
