@@ -108,6 +108,13 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if b.err != nil {
 		return b.err
 	}
+	size := 0
+	for _, w := range b.writes {
+		size += len(w.data) + 2*(len(b.state.root)+len(w.node)+opCost) // an ephemeral node is removed and made
+	}
+	if err := checkSize(b.firstNode(), size); err != nil {
+		return err
+	}
 	known := map[string]bool{} // optimism first: nothing is there yet
 	for try := range batchTries {
 		ops := b.lay(known)
@@ -122,13 +129,23 @@ func (b *Batch) Commit(ctx context.Context) error {
 			return nil
 		}
 		if !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) || try == batchTries-1 {
-			return fmt.Errorf("write %d nodes from %s: %w", len(ops), b.writes[0].node, err)
+			return fmt.Errorf("write %d nodes from %s: %w", len(ops), b.firstNode(), err)
 		}
 		if known, err = b.look(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// opCost is what an operation has in a multi beside its path and data, with an access list.
+const opCost = 100
+
+func (b *Batch) firstNode() string {
+	if len(b.writes) == 0 {
+		return ""
+	}
+	return b.writes[0].node
 }
 
 // lay turns the writes into operations for the nodes that are known to exist.

@@ -4,6 +4,7 @@ package cluster_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"strings"
@@ -250,6 +251,40 @@ func TestBatchIsAtomic(t *testing.T) {
 	}
 	if got := must(s.BlobKeys(ctx))(t); len(got) != 0 {
 		t.Fatalf("BlobKeys = %v", got)
+	}
+}
+
+// TestTooLargeIsNotSent checks that what no server takes is refused here: sent, it would cost all others the connection.
+func TestTooLargeIsNotSent(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := startZK(t).connect()
+	sessions := s.Sessions()
+	noise := make([]byte, cluster.MaxWrite+1)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	creds := &storm.Credentials{Creds: map[string]string{"a": string(noise)}}
+	if err := s.SetCredentials(ctx, "wc-1-1", creds); !errors.Is(err, cluster.ErrTooLarge) {
+		t.Errorf("a write is answered with %v", err)
+	}
+	b := s.Batch()
+	b.SetStorm(ctx, "wc-1-1", base("wc"))
+	b.SetCredentials(ctx, "wc-1-1", creds)
+	if err := b.Commit(ctx); !errors.Is(err, cluster.ErrTooLarge) {
+		t.Errorf("a batch is answered with %v", err)
+	}
+	creds.Creds["a"] = string(noise[:cluster.MaxWrite-8<<10])
+	if err := s.SetCredentials(ctx, "wc-1-1", creds); err != nil {
+		t.Errorf("a large write is answered with %v", err)
+	}
+	if got := must(s.Storm(ctx, "wc-1-1"))(t); got != nil {
+		t.Error("a refused batch wrote something")
+	}
+	select {
+	case <-sessions:
+		t.Error("the connection was lost")
+	default:
 	}
 }
 

@@ -22,6 +22,21 @@ import (
 // ErrClosed tells that the session was closed by Close.
 var ErrClosed = errors.New("cluster state is closed")
 
+// ErrTooLarge tells that a write is more than a server takes. It was not sent: the server would close the connection, and all
+// other calls that are under way with it.
+var ErrTooLarge = errors.New("more than the cluster state takes in one write")
+
+// MaxWrite is how many bytes one write may have, a batch being one: ZooKeeper's jute.maxbuffer with room for what stands around them.
+const MaxWrite = 0xfffff - 8<<10
+
+// checkSize refuses what is too large to be sent.
+func checkSize(node string, size int) error {
+	if size > MaxWrite {
+		return fmt.Errorf("write %s: %d bytes, at most %d: %w", node, size, MaxWrite, ErrTooLarge)
+	}
+	return nil
+}
+
 // Config says where the cluster state is.
 type Config struct {
 	// Servers are host:port pairs (storm.zookeeper.servers and storm.zookeeper.port).
@@ -208,6 +223,9 @@ func (s *State) get(ctx context.Context, node string) ([]byte, error) {
 
 // set writes a node, made with its parents when it is absent.
 func (s *State) set(ctx context.Context, node string, data []byte) error {
+	if err := checkSize(node, len(data)); err != nil {
+		return err
+	}
 	err := s.call(ctx, func() error {
 		_, err := s.conn.Set(s.root+node, data, -1)
 		return err
@@ -226,6 +244,9 @@ func (s *State) set(ctx context.Context, node string, data []byte) error {
 
 // create makes a node, with its parents when they are absent.
 func (s *State) create(ctx context.Context, node string, data []byte, flags int32) error {
+	if err := checkSize(node, len(data)); err != nil {
+		return err
+	}
 	make1 := func() error {
 		_, err := s.conn.Create(s.root+node, data, flags, s.acl)
 		return err
@@ -305,6 +326,9 @@ func (s *State) remove(ctx context.Context, node string) error {
 // setEphemeral makes a node that lives as long as this session. A node of the same name that another session left (a
 // process that was killed and is back before its session ran out) is replaced.
 func (s *State) setEphemeral(ctx context.Context, node string, data []byte) error {
+	if err := checkSize(node, len(data)); err != nil {
+		return err
+	}
 	var stat *zk.Stat
 	err := s.call(ctx, func() (err error) {
 		stat, err = s.conn.Set(s.root+node, data, -1)

@@ -4,6 +4,7 @@ package nimbus_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -187,6 +188,46 @@ func TestRefusedRebalances(t *testing.T) {
 			t.Fatalf("status is %s after a refused rebalance", s)
 		}
 	}
+}
+
+// TestStateOfATopologyStaysSmall fills the state of a topology with what callers may add to it: it can still be killed.
+func TestStateOfATopologyStaysSmall(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{})
+	c := site.Client(t)
+	nimbustest.Submit(t, c, "wc", nil, nimbustest.WordCount(1, 1, 1))
+	executors := map[string]int32{}
+	for range 20 {
+		executors["__"+noise(50_000)] = 1
+	}
+	err := c.Rebalance(t.Context(), "wc", &storm.RebalanceOptions{NumExecutors: executors})
+	if refused, ok := errors.AsType[*storm.InvalidTopologyException](err); !ok || !strings.Contains(refused.Msg, "at most") {
+		t.Errorf("a rebalance that the state has no room for says %v", err)
+	}
+	for _, size := range []int{100_000, 1000, 10} { // until not even a little fits
+		for debugged := 0; c.Debug(t.Context(), "wc", noise(size), true, 1) == nil; debugged++ {
+			if debugged > 1000 {
+				t.Fatalf("%d components of %d characters are debugged", debugged, size)
+			}
+		}
+	}
+	zero := int32(0)
+	if err := c.KillTopologyWithOpts(t.Context(), "wc", &storm.KillOptions{WaitSecs: &zero}); err != nil {
+		t.Errorf("kill says %v", err)
+	}
+	nimbustest.Until(t, "the topology is gone", func() bool {
+		allowed, err := c.IsTopologyNameAllowed(t.Context(), "wc")
+		return err == nil && allowed
+	})
+}
+
+// noise is text that does not get shorter by more than a quarter when it is packed.
+func noise(size int) string {
+	out := make([]byte, size)
+	for i := range out {
+		out[i] = byte(' ' + rand.IntN('~'-' '))
+	}
+	return string(out)
 }
 
 func TestRebalanceSurvivesARestart(t *testing.T) {

@@ -89,6 +89,14 @@ func (n *Nimbus) Rebalance(ctx context.Context, name string, options *storm.Reba
 			return err
 		}
 	}
+	asked := *t.base // as it will be when the options are applied, which it keeps
+	asked.TopologyActionOptions = &storm.TopologyActionOptions{RebalanceOptions: &checked}
+	asked.ComponentExecutors = map[string]int32{}
+	maps.Copy(asked.ComponentExecutors, t.base.ComponentExecutors)
+	maps.Copy(asked.ComponentExecutors, checked.NumExecutors)
+	if err := checkBase(ctx, &asked); err != nil {
+		return err
+	}
 	return n.transitName(ctx, t, lifecycle.Request{Event: lifecycle.Rebalance, Rebalance: &checked})
 }
 
@@ -213,6 +221,9 @@ func (n *Nimbus) Debug(ctx context.Context, name, component string, enable bool,
 	}
 	base := *t.base
 	base.ComponentDebug = withDebug(base.ComponentDebug, key, enable, max(0, min(100, percentage)))
+	if err := checkBase(ctx, &base); err != nil {
+		return err
+	}
 	return n.writeBase(ctx, t.id, &base)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/clock"
 	"github.com/gust-stream/gust/nimbus/blobstore"
@@ -116,6 +117,9 @@ func (n *Nimbus) prepare(ctx context.Context, name, jsonConf string, topo *storm
 		version := saved.String(config.TopologyVersion, "")
 		t.base.TopologyVersion = &version
 	}
+	if err := checkBase(ctx, t.base); err != nil {
+		return nil, err
+	}
 	t.setCode(c)
 	s := &submit{id: sub.id, state: t}
 	if options.Creds != nil {
@@ -184,8 +188,12 @@ func (n *Nimbus) storeState(ctx context.Context, s *submit) error {
 	batch.MakeTopology(s.id)
 	batch.SetStorm(ctx, s.id, s.state.base)
 	err := batch.Commit(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, cluster.ErrTooLarge):
+		n.dropBlobs(s.id)
+		return invalid("Topology %s and its credentials cannot be stored: %v", s.state.name(), err)
 	}
 	// The answer may have been lost on the way: what counts is whether the write happened.
 	switch stored, readErr := n.settled(ctx, s.id); {

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/nimbus/lifecycle"
 	"github.com/gust-stream/gust/thrift/storm"
@@ -70,6 +71,23 @@ func (n *Nimbus) writeBase(ctx context.Context, id string, base *storm.StormBase
 		t.base = base
 		return t
 	})
+	return nil
+}
+
+// maxBase bounds the state of a topology as it is stored, in bytes. What lies between it and cluster.MaxWrite is for the changes that
+// must always be possible, such as a kill.
+const maxBase = cluster.MaxWrite - 64<<10
+
+// checkBase refuses a state of a topology that is too large. Callers add to it without bound: components that are debugged, executors
+// of components that only the system knows, conf overrides.
+func checkBase(ctx context.Context, base *storm.StormBase) error {
+	stored, err := cluster.Encode(ctx, base)
+	if err != nil {
+		return asInvalid(err)
+	}
+	if len(stored) > maxBase {
+		return invalid("The state of topology %s would have %d bytes, at most %d can be stored", base.Name, len(stored), maxBase)
+	}
 	return nil
 }
 
