@@ -7,6 +7,8 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -108,8 +110,11 @@ func (s *Supervisor) deliver() {
 			s.log.Error("assignment is not served", zap.Error(fault))
 		}
 	}
-	for number := range slots {
-		s.port(number)
+	for _, number := range slices.Sorted(maps.Keys(slots)) {
+		if s.port(number) == nil {
+			s.log.Error("assignment is not served, its port is one too many that the conf does not name", zap.Int("port", number),
+				zap.String("topology_id", slots[number].TopologyID))
+		}
 	}
 	for number, p := range s.ports {
 		want := slots[number]
@@ -129,11 +134,18 @@ func sameAssignment(a, b *storm.LocalAssignment) bool {
 	return a.Equals(b)
 }
 
+// maxOtherPorts is how many ports beyond those of the conf may be assigned. Assignments come from anybody who can reach the
+// supervisor: one call can name all 65,535 ports, each of them a worker.
+const maxOtherPorts = 64
+
 // port returns the driver of a port, and makes and runs it if there is none: Nimbus may assign a port that the conf no
-// longer names. Callers hold mu.
+// longer names. Nil means that there are too many such ports. Callers hold mu.
 func (s *Supervisor) port(number int) *port {
 	p := s.ports[number]
 	if p == nil {
+		if len(s.ports) >= len(s.cfg.Ports)+maxOtherPorts {
+			return nil
+		}
 		p = newPort(number, s)
 		s.ports[number] = p
 		s.start(p)

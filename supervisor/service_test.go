@@ -77,6 +77,29 @@ func TestHostileAssignmentsTouchNothing(t *testing.T) {
 	}
 }
 
+// TestAssignedPortsAreBounded names thousands of ports in one call: the configured one is served, and not many others.
+func TestAssignedPortsAreBounded(t *testing.T) {
+	t.Parallel()
+	site := newSite(t, 1, nil)
+	sup, _ := site.start(patient)
+	var all []int
+	for port := 1; port <= 3000; port++ {
+		if port != site.plan.Ports[0] {
+			all = append(all, port)
+		}
+	}
+	site.assign(sup.ID(), "none-1-1", all...)
+	site.Nimbus.submit(topology, nil)
+	site.assign(sup.ID(), topology, site.plan.Ports[0])
+	site.push(sup)
+	site.oneWorker(true)
+	sup.mu.Lock()
+	defer sup.mu.Unlock()
+	if n := len(sup.ports); n > 1+maxOtherPorts {
+		t.Errorf("%d ports are driven", n)
+	}
+}
+
 func TestProfileRequests(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, 1, nil)
