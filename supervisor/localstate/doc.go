@@ -11,7 +11,7 @@
 //     supervisor's folder holds its id, the approved workers and the local assignments. Stock Storm reads what a Store
 //     wrote, and the other way round.
 //   - HeartbeatReader follows the folder into which a worker writes a heartbeat each second.
-//   - Pids and ReadPid read the process ids that a worker leaves behind.
+//   - Pids reads the process ids that a worker leaves behind.
 //   - WriteFile replaces a file as a whole: exclusive temporary file, fsync, rename, fsync of the folder.
 //
 // A version that is torn, empty or not Storm's is passed over and the next older one is used. Only when a folder has

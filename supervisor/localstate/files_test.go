@@ -30,24 +30,6 @@ func TestPids(t *testing.T) {
 	}
 }
 
-func TestReadPid(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "worker.pid")
-	if pid, err := localstate.ReadPid(path); pid != 0 || err != nil {
-		t.Errorf("ReadPid() of nothing = %d, %v", pid, err)
-	}
-	write(t, path, "4711\n")
-	if pid, err := localstate.ReadPid(path); pid != 4711 || err != nil {
-		t.Errorf("ReadPid() = %d, %v", pid, err)
-	}
-	for _, bad := range []string{"", "1", "-4", "0", "12 13", strings.Repeat("1", 100)} {
-		write(t, path, bad)
-		if pid, err := localstate.ReadPid(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("ReadPid() of %q = %d, %v", bad, pid, err)
-		}
-	}
-}
-
 func TestWriteFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,12 +5,7 @@ package localstate
 // This file reads the process ids that a worker leaves on disk.
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 )
@@ -30,28 +25,4 @@ func Pids(dir string) ([]int, error) {
 	}
 	slices.Sort(pids)
 	return pids, nil
-}
-
-// ReadPid reads a file that holds one pid in decimal, such as the worker.pid in a slot's artifacts folder, or 0 if there
-// is no such file.
-func ReadPid(path string) (int, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read pid: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, 64))
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read pid: %w", err)
-	}
-	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
-	if err != nil || pid <= 1 {
-		return 0, fmt.Errorf("read pid: %s holds %q", path, text)
-	}
-	return pid, nil
 }

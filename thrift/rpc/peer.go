@@ -52,9 +52,3 @@ func Peer(ctx context.Context) PeerInfo {
 	}
 	return *p
 }
-
-// WithPeer returns a context in which Peer returns p: for handlers that are
-// called without a connection, as in tests or inside one process.
-func WithPeer(ctx context.Context, p PeerInfo) context.Context {
-	return context.WithValue(ctx, peerKey{}, &p)
-}
