@@ -6,34 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/nimbus/nimbustest"
 	"github.com/gust-stream/gust/thrift/storm"
 )
-
-// stock finds Storm's own server side with its command classes: $GUST_STORM_STOCK, else the folder that make leaves in the checkout.
-func stock(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("GUST_STORM_STOCK"); dir != "" {
-		return dir
-	}
-	for dir := "."; ; dir = filepath.Join(dir, "..") {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			home := filepath.Join(dir, "build", "storm-stock", config.TableVersion)
-			if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
-				t.Fatalf("%s is not there: run scripts/storm-home, or set GUST_STORM_STOCK", home)
-			}
-			return home
-		}
-	}
-}
 
 // java runs one of Storm's commands against the site and returns what it printed.
 func java(t *testing.T, site *nimbustest.Site, class string, args ...string) string {
@@ -43,7 +25,7 @@ func java(t *testing.T, site *nimbustest.Site, class string, args ...string) str
 	if err := os.WriteFile(filepath.Join(conf, "storm.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	home, err := filepath.Abs(stock(t))
+	home, err := testbed.Stock()
 	if err != nil {
 		t.Fatal(err)
 	}
