@@ -6,8 +6,9 @@ package harness
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // poll is how often a condition is looked at.
@@ -16,20 +17,5 @@ const poll = 50 * time.Millisecond
 // Await looks at a condition until it holds. It ends with an error when the
 // condition gives one or the context ends; the error says what was awaited.
 func Await(ctx context.Context, what string, holds func() (bool, error)) error {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
-		ok, err := holds()
-		if err != nil {
-			return fmt.Errorf("await %s: %w", what, err)
-		}
-		if ok {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("await %s: %w", what, ctx.Err())
-		case <-tick.C:
-		}
-	}
+	return testbed.Await(ctx, what, poll, holds)
 }

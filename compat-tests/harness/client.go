@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // answerLimit is longer than the Java client's own retries.
@@ -103,14 +105,14 @@ func (c *Client) Ask(ctx context.Context, question ...string) (json.RawMessage, 
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	if _, err := io.WriteString(c.stdin, strings.Join(question, "\t")+"\n"); err != nil {
-		return nil, fmt.Errorf("ask %q: %w\n%s", question, err, tail(c.errors))
+		return nil, fmt.Errorf("ask %q: %w\n%s", question, err, testbed.Tail(c.errors))
 	}
 	select {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("ask %q: %w", question, ctx.Err())
 	case line, ok := <-c.lines:
 		if !ok {
-			return nil, fmt.Errorf("ask %q: client ended\n%s", question, tail(c.errors))
+			return nil, fmt.Errorf("ask %q: client ended\n%s", question, testbed.Tail(c.errors))
 		}
 		var answer struct {
 			OK    json.RawMessage `json:"ok"`

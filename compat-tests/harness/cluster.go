@@ -6,14 +6,14 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // startLimit bounds the start of one part on a busy machine.
@@ -52,14 +52,14 @@ type Cluster interface {
 type base struct {
 	settings Settings
 	home     string
-	running  map[Part]*process
+	running  map[Part]*testbed.Process
 }
 
 // Settings are the cluster's folders and ports.
 func (b *base) Settings() Settings { return b.settings }
 
 // Workers are the pids of the cluster's worker JVMs.
-func (b *base) Workers() ([]int, error) { return workers(b.settings.Dir) }
+func (b *base) Workers() ([]int, error) { return testbed.Workers(b.settings.Dir) }
 
 // Kill is kill -9 of one part.
 func (b *base) Kill(part Part) error {
@@ -67,33 +67,27 @@ func (b *base) Kill(part Part) error {
 	if !ok {
 		return fmt.Errorf("kill %s: it does not run", part)
 	}
-	p.kill()
+	p.Kill()
 	delete(b.running, part)
 	return nil
 }
 
-// sweep ends every process that the cluster left, workers first of all.
-func (b *base) sweep() error {
-	pids, err := strays(b.settings.Dir)
-	if err != nil {
-		return err
-	}
-	var faults []error
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			faults = append(faults, fmt.Errorf("kill process %d: %w", pid, err))
-		}
-	}
-	return errors.Join(faults...)
+// sweep ends every process that the cluster left.
+func (b *base) sweep() error { return testbed.Sweep(b.settings.Dir) }
+
+// launch starts one daemon of the cluster.
+func (b *base) launch(name string, env, argv []string) (*testbed.Process, error) {
+	dir := b.settings.Dir
+	return testbed.Start(testbed.Command{Name: name, Log: filepath.Join(dir, name+".out"), Dir: dir, Env: env, Argv: argv})
 }
 
 // listening waits until a part has its port open.
-func (b *base) listening(ctx context.Context, p *process, port int) error {
+func (b *base) listening(ctx context.Context, p *testbed.Process, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	var dialer net.Dialer
-	err := Await(ctx, p.name+" to listen", func() (bool, error) {
-		if err := p.ended(); err != nil {
+	err := Await(ctx, p.Name+" to listen", func() (bool, error) {
+		if err := p.Ended(); err != nil {
 			return false, err
 		}
 		conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -103,7 +97,7 @@ func (b *base) listening(ctx context.Context, p *process, port int) error {
 		return true, conn.Close()
 	})
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, tail(p.log))
+		return fmt.Errorf("%w\n%s", err, testbed.Tail(p.Log))
 	}
 	return nil
 }

@@ -5,11 +5,12 @@
 package harness
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // Gust is `gust dev`.
@@ -35,7 +36,7 @@ func NewGust(dir string, more ...string) (*Gust, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gust{base{settings: settings, home: home, running: map[Part]*process{}}, binary}, nil
+	return &Gust{base{settings: settings, home: home, running: map[Part]*testbed.Process{}}, binary}, nil
 }
 
 // Kind is "gust".
@@ -60,23 +61,21 @@ func (g *Gust) Restart(ctx context.Context, _ Part) error {
 		"--config", filepath.Join(g.settings.Conf(), "storm.yaml"),
 	}
 	env := []string{"STORM_HOME=" + g.home}
-	p, err := launch("gust", g.settings.Dir, env, argv)
+	p, err := g.launch("gust", env, argv)
 	if err != nil {
 		return err
 	}
-	// The log goes on where a killed process left it.
-	before := bytes.Count(read(p.log), []byte("gust ready"))
 	g.running[Nimbus] = p
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	err = Await(ctx, "gust to be ready", func() (bool, error) {
-		if err := p.ended(); err != nil {
+		if err := p.Ended(); err != nil {
 			return false, err
 		}
-		return bytes.Count(read(p.log), []byte("gust ready")) > before, nil
+		return strings.Contains(p.Output(), "gust ready"), nil
 	})
 	if err != nil {
-		return fmt.Errorf("start gust: %w\n%s", err, tail(p.log))
+		return fmt.Errorf("start gust: %w\n%s", err, testbed.Tail(p.Log))
 	}
 	return nil
 }
@@ -84,17 +83,8 @@ func (g *Gust) Restart(ctx context.Context, _ Part) error {
 // Stop ends gust as Ctrl-C does, then whatever is left.
 func (g *Gust) Stop() error {
 	if p, ok := g.running[Nimbus]; ok {
-		p.stop()
+		p.Stop()
 		delete(g.running, Nimbus)
 	}
 	return g.sweep()
-}
-
-// read gives a file's content, nothing when it is not there yet.
-func read(path string) []byte {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	return text
 }

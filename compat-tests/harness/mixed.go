@@ -74,7 +74,7 @@ func (m *Mixed) Restart(ctx context.Context, part Part) error {
 		argv = append(argv, "--dir", filepath.Join(m.settings.Dir, "gust-zookeeper")) // stock's files are no use to it
 	}
 	env := []string{"STORM_HOME=" + m.home, "STORM_CONF_DIR=" + m.settings.Conf()}
-	p, err := launch("gust-"+string(part), m.settings.Dir, env, argv)
+	p, err := m.launch("gust-"+string(part), env, argv)
 	if err != nil {
 		return err
 	}

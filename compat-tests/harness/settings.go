@@ -6,11 +6,12 @@ package harness
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // Slots is the number of workers that a cluster of the harness can run.
@@ -27,21 +28,12 @@ type Settings struct {
 	More []string
 }
 
-// newSettings picks free ports. They are free only at this moment; the kernel
-// hands out others for a while, which is enough.
+// newSettings picks free ports. They are free only at this moment, which is
+// enough on a machine that gives others away by itself.
 func newSettings(dir string, more []string) (Settings, error) {
-	ports := make([]int, 3+Slots)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback answers at once
-		if err != nil {
-			return Settings{}, fmt.Errorf("pick a port: %w", err)
-		}
-		defer func() { _ = l.Close() }() // all are held until all are picked
-		addr, ok := l.Addr().(*net.TCPAddr)
-		if !ok {
-			return Settings{}, fmt.Errorf("pick a port: odd address %v", l.Addr())
-		}
-		ports[i] = addr.Port
+	ports, err := testbed.Ports(3 + Slots)
+	if err != nil {
+		return Settings{}, err
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // Stock is Apache Storm as it is.
@@ -28,7 +30,7 @@ func NewStock(dir string, more ...string) (*Stock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stock{base{settings: settings, home: home, running: map[Part]*process{}}}, nil
+	return &Stock{base{settings: settings, home: home, running: map[Part]*testbed.Process{}}}, nil
 }
 
 // Kind is "stock".
@@ -64,7 +66,7 @@ func (s *Stock) Restart(ctx context.Context, part Part) error {
 	if err != nil {
 		return err
 	}
-	p, err := launch("stock-"+string(part), s.settings.Dir, []string{"STORM_CONF_DIR=" + s.settings.Conf()}, argv)
+	p, err := s.launch("stock-"+string(part), []string{"STORM_CONF_DIR=" + s.settings.Conf()}, argv)
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (s *Stock) Restart(ctx context.Context, part Part) error {
 func (s *Stock) Stop() error {
 	for _, part := range []Part{Supervisor, Nimbus, ZooKeeper} {
 		if p, ok := s.running[part]; ok {
-			p.stop()
+			p.Stop()
 			delete(s.running, part)
 		}
 	}
