@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package soak does to gust for minutes or hours, in random order, what package
+// faults does once: it kills parts and all, stops them for a while, fills disks,
+// submits and kills topologies, and counts the tuples of a topology that runs
+// through all of it. After each round everything acknowledged must be there, and
+// daemons must not grow.
+//
+// Its test needs the build tag soak and is run by `make soak`; -soak.for says how
+// long, -soak.seed repeats a run's order of faults.
+package soak
