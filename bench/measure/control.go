@@ -10,6 +10,7 @@ import (
 
 	"github.com/gust-stream/gust/bench/report"
 	"github.com/gust-stream/gust/bench/rig"
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // idle is how long a control plane is left alone before its memory is read.
@@ -60,7 +61,7 @@ func measureControl(ctx context.Context, r *Run) error {
 				if err := pause(ctx, idle); err != nil {
 					return err
 				}
-				pss, err := rig.PSS(c.Daemons())
+				pss, err := testbed.PSS(c.Daemons()...)
 				if err != nil {
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gust-stream/gust/bench/report"
 	"github.com/gust-stream/gust/bench/rig"
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 const (
@@ -131,7 +132,7 @@ func moveAway(ctx context.Context, c *rig.Cluster, before rig.Stamp) (time.Durat
 			continue
 		}
 		began := time.Now()
-		if err := errors.Join(c.KillSupervisor(node), rig.Kill(before.PID)); err != nil {
+		if err := errors.Join(c.KillSupervisor(node), testbed.Kill(before.PID)); err != nil {
 			return 0, err
 		}
 		after, err := c.AwaitAck(ctx, "moved", began)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/bench/rig"
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -113,7 +114,7 @@ func kill(ctx context.Context, c *rig.Cluster, nimbus *leader.Nimbus, name strin
 	if err := nimbus.KillTopologyWithOpts(ctx, name, &storm.KillOptions{WaitSecs: &now}); err != nil {
 		return fmt.Errorf("kill topology %s: %w", name, err)
 	}
-	return rig.Await(ctx, "the end of the workers of "+name, 50*time.Millisecond, func() (bool, error) {
+	return testbed.Await(ctx, "the end of the workers of "+name, 50*time.Millisecond, func() (bool, error) {
 		pids, err := c.Workers()
 		return len(pids) == 0, err
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/bench/rig"
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // twinLimit is how long gust gets to bring up a twin.
@@ -52,7 +53,7 @@ func measureTwin(ctx context.Context, r *Run) error {
 func (s *side) twinned(ctx context.Context, so int) bool {
 	ctx, cancel := context.WithTimeout(ctx, twinLimit)
 	defer cancel()
-	return rig.Await(ctx, "a twin", 100*time.Millisecond, func() (bool, error) {
+	return testbed.Await(ctx, "a twin", 100*time.Millisecond, func() (bool, error) {
 		n, err := s.Logged("twin stands by")
 		return n >= so, err
 	}) == nil
@@ -73,11 +74,11 @@ func (s *side) killTwinned(ctx context.Context, rep int) error {
 		}
 	}
 	began := time.Now()
-	if err := rig.Kill(last.PID); err != nil {
+	if err := testbed.Kill(last.PID); err != nil {
 		return err
 	}
 	var again time.Time
-	err = rig.Await(ctx, "an acked tuple of the twin", 25*time.Millisecond, func() (bool, error) {
+	err = testbed.Await(ctx, "an acked tuple of the twin", 25*time.Millisecond, func() (bool, error) {
 		stamps, err := s.Stamps("twin")
 		for _, stamp := range stamps {
 			if stamp.PID != last.PID && stamp.First.After(began) {

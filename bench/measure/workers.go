@@ -9,10 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gust-stream/gust/bench/report"
 	"github.com/gust-stream/gust/bench/rig"
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/thrift/leader"
 )
 
@@ -216,7 +219,7 @@ func (s *side) jar(ctx context.Context, rep int, name string) error {
 // count keeps how many workers ran with an archive.
 func (s *side) count(stamp rig.Stamp) {
 	s.workers++
-	if rig.UsesArchive(stamp.PID) {
+	if usesArchive(stamp.PID) {
 		s.archived++
 	}
 }
@@ -234,7 +237,7 @@ func (s *side) killWorker(ctx context.Context, rep int, name, series string) err
 		return err
 	}
 	began := time.Now()
-	if err := rig.Kill(before.PID); err != nil {
+	if err := testbed.Kill(before.PID); err != nil {
 		return err
 	}
 	_, at, err := watch.Next(ctx)
@@ -280,4 +283,9 @@ func (s *side) submitOnce(ctx context.Context, rep int, name string) error {
 		return err
 	}
 	return kill(ctx, s.Cluster, s.nimbus, name)
+}
+
+// usesArchive tells whether a JVM was given a class-data archive.
+func usesArchive(pid int) bool {
+	return slices.ContainsFunc(testbed.Argv(pid), func(arg string) bool { return strings.HasPrefix(arg, "-XX:SharedArchiveFile=") })
 }

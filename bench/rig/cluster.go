@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/rpc"
 )
@@ -57,7 +58,7 @@ type Cluster struct {
 	supervisors       []int // ports
 	slots             [][]int
 
-	running []*process
+	running []*testbed.Process
 	began   time.Time
 }
 
@@ -68,7 +69,7 @@ func (s *Site) NewCluster(kind Kind, name string, shape Shape) (*Cluster, error)
 		shape.Hosts = []string{"localhost"}
 	}
 	c := &Cluster{Kind: kind, site: s, dir: filepath.Join(s.Dir, name), shape: shape}
-	ports, err := pickPorts(2 + len(shape.Hosts)*(1+shape.Slots))
+	ports, err := testbed.Ports(2 + len(shape.Hosts)*(1+shape.Slots))
 	if err != nil {
 		return nil, err
 	}
@@ -155,13 +156,15 @@ func (c *Cluster) startPart(ctx context.Context, p part) error {
 		return err
 	}
 	env := []string{"STORM_CONF_DIR=" + c.conf(p.node), "STORM_HOME=" + c.site.Home}
-	proc, err := launch(p.name, c.folder(p.node), env, argv)
+	proc, err := testbed.Start(testbed.Command{
+		Name: p.name, Log: filepath.Join(c.folder(p.node), p.name+".out"), Dir: c.folder(p.node), Env: env, Argv: argv,
+	})
 	if err != nil {
 		return err
 	}
 	c.running = append(c.running, proc)
-	return Await(ctx, p.name+" to listen", poll, func() (bool, error) {
-		if err := proc.ended(); err != nil {
+	return testbed.Await(ctx, p.name+" to listen", poll, func() (bool, error) {
+		if err := proc.Ended(); err != nil {
 			return false, err
 		}
 		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", p.port), time.Second)
@@ -179,9 +182,9 @@ func (c *Cluster) awaitSupervisors(ctx context.Context) error {
 			_ = client.Close()
 		}
 	}()
-	return Await(ctx, "getClusterInfo with its supervisors", poll, func() (bool, error) {
+	return testbed.Await(ctx, "getClusterInfo with its supervisors", poll, func() (bool, error) {
 		for _, p := range c.running {
-			if err := p.ended(); err != nil {
+			if err := p.Ended(); err != nil {
 				return false, err
 			}
 		}
@@ -217,34 +220,34 @@ func (c *Cluster) Began() time.Time { return c.began }
 func (c *Cluster) Daemons() []int {
 	var pids []int
 	for _, p := range c.running {
-		pids = append(pids, p.pid())
+		pids = append(pids, p.PID())
 	}
 	return pids
 }
 
 // Logged counts how often the cluster's first daemon has said something.
 func (c *Cluster) Logged(what string) (int, error) {
-	text, err := os.ReadFile(c.running[0].log)
+	text, err := os.ReadFile(c.running[0].Log)
 	if err != nil {
-		return 0, fmt.Errorf("read what %s said: %w", c.running[0].name, err)
+		return 0, fmt.Errorf("read what %s said: %w", c.running[0].Name, err)
 	}
 	return bytes.Count(text, []byte(what)), nil
 }
 
 // Workers are the pids of the worker JVMs.
-func (c *Cluster) Workers() ([]int, error) { return workers(c.dir) }
+func (c *Cluster) Workers() ([]int, error) { return testbed.Workers(c.dir) }
 
 // WorkersOf are the pids of the worker JVMs of supervisor i.
-func (c *Cluster) WorkersOf(i int) ([]int, error) { return workers(c.folder(i)) }
+func (c *Cluster) WorkersOf(i int) ([]int, error) { return testbed.Workers(c.folder(i)) }
 
 // KillSupervisor is kill -9 of supervisor i, which runs as a process of its own.
 func (c *Cluster) KillSupervisor(i int) error {
 	name := supervisorName(i)
-	at := slices.IndexFunc(c.running, func(p *process) bool { return p.name == name })
+	at := slices.IndexFunc(c.running, func(p *testbed.Process) bool { return p.Name == name })
 	if at < 0 {
 		return fmt.Errorf("kill %s: it does not run", name)
 	}
-	c.running[at].kill()
+	c.running[at].Kill()
 	c.running = slices.Delete(c.running, at, at+1)
 	return nil
 }
@@ -252,8 +255,8 @@ func (c *Cluster) KillSupervisor(i int) error {
 // Stop ends the daemons in the reverse order of their start, then the workers.
 func (c *Cluster) Stop() error {
 	for _, p := range slices.Backward(c.running) {
-		p.stop()
+		p.Stop()
 	}
 	c.running = nil
-	return sweep(c.dir)
+	return testbed.Sweep(c.dir)
 }

@@ -5,7 +5,7 @@
 package rig
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // Main is the main class of the bench topology, in the JAR of topologies.
@@ -37,22 +39,23 @@ type Site struct {
 // prepares dir. The gust binary is copied, so that a build during a long run
 // changes nothing and its pages are not shared with another gust.
 func NewSite(ctx context.Context, dir string) (*Site, error) {
-	root, err := checkout()
+	root, err := testbed.Root()
 	if err != nil {
 		return nil, err
 	}
 	s := &Site{
 		Root: root, Dir: dir,
-		Home:  or(os.Getenv("GUST_STORM_HOME"), filepath.Join(root, "build", "storm-home", "2.8.3")),
-		Stock: or(os.Getenv("GUST_STORM_STOCK"), filepath.Join(root, "build", "storm-stock", "2.8.3")),
-		Jar:   or(os.Getenv("GUST_BENCH_JAR"), filepath.Join(root, "build", "topologies.jar")),
-		Gust:  filepath.Join(dir, "bin", "gust"), Storm: filepath.Join(dir, "bin", "storm"),
+		Gust: filepath.Join(dir, "bin", "gust"), Storm: filepath.Join(dir, "bin", "storm"),
 		conf: filepath.Join(dir, "empty"), childopts: map[string]string{},
 	}
-	for _, needed := range []string{filepath.Join(s.Home, "lib-worker"), filepath.Join(s.Stock, "lib"), s.Jar} {
-		if _, err := os.Stat(needed); err != nil {
-			return nil, fmt.Errorf("find what is measured (make build storm-home storm-stock topologies makes it): %w", err)
-		}
+	if s.Home, err = testbed.Home(); err != nil {
+		return nil, err
+	}
+	if s.Stock, err = testbed.Stock(); err != nil {
+		return nil, err
+	}
+	if s.Jar, err = testbed.Find("GUST_BENCH_JAR", filepath.Join("build", "topologies.jar"), "", "make topologies"); err != nil {
+		return nil, err
 	}
 	if s.Java, err = exec.LookPath("java"); err != nil {
 		return nil, fmt.Errorf("find java: %w", err)
@@ -63,7 +66,7 @@ func NewSite(ctx context.Context, dir string) (*Site, error) {
 	if err := os.MkdirAll(s.conf, 0o755); err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", dir, err)
 	}
-	if err := copyBinary(or(os.Getenv("GUST_BIN"), filepath.Join(root, "bin", "gust")), s.Gust); err != nil {
+	if err := copyBinary(cmp.Or(os.Getenv("GUST_BIN"), filepath.Join(root, "bin", "gust")), s.Gust); err != nil {
 		return nil, err
 	}
 	if err := os.Symlink("gust", s.Storm); err != nil && !errors.Is(err, os.ErrExist) {
@@ -75,30 +78,6 @@ func NewSite(ctx context.Context, dir string) (*Site, error) {
 		}
 	}
 	return s, nil
-}
-
-func or(value, fallback string) string {
-	if value != "" {
-		return value
-	}
-	return fallback
-}
-
-// checkout is the nearest parent of the working directory with gust's own go.mod.
-func checkout() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the checkout: %w", err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && bytes.HasPrefix(mod, []byte("module github.com/gust-stream/gust\n")) {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("find the checkout: no parent folder has gust's go.mod")
-		}
-	}
 }
 
 func copyBinary(from, to string) error {

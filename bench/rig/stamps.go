@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // Stamp is what one incarnation of the bench spout saw.
@@ -99,7 +101,7 @@ func parseStamp(text string) (Stamp, error) {
 // and returns its stamp.
 func (c *Cluster) AwaitAck(ctx context.Context, topology string, since time.Time) (Stamp, error) {
 	var found Stamp
-	err := Await(ctx, "an acked tuple of "+topology, 25*time.Millisecond, func() (bool, error) {
+	err := testbed.Await(ctx, "an acked tuple of "+topology, 25*time.Millisecond, func() (bool, error) {
 		stamps, err := c.Stamps(topology)
 		if err != nil {
 			return false, err

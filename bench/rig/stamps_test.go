@@ -36,26 +36,3 @@ func TestParseStamp(t *testing.T) {
 		})
 	}
 }
-
-func TestIsWorker(t *testing.T) {
-	t.Parallel()
-	const worker = "java\x00-Dx=/d/node0/logs\x00org.apache.storm.daemon.worker.Worker\x00wc-1\x00"
-	for name, tc := range map[string]struct {
-		line string
-		want bool
-	}{
-		"Worker":         {worker, true},
-		"LogWriter":      {"java\x00org.apache.storm.LogWriter\x00" + worker, false},
-		"OtherCluster":   {"java\x00-Dx=/e/node0/logs\x00org.apache.storm.daemon.worker.Worker\x00", false},
-		"LongerName":     {"java\x00-Dx=/dd/node0/logs\x00org.apache.storm.daemon.worker.Worker\x00", false},
-		"Daemon":         {"java\x00-Dx=/d/node0/logs\x00org.apache.storm.daemon.nimbus.Nimbus\x00", false},
-		"NothingYetRead": {"", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := isWorker([]byte(tc.line), "/d"); got != tc.want {
-				t.Errorf("%v, not %v", got, tc.want)
-			}
-		})
-	}
-}

@@ -7,6 +7,8 @@ package rig
 import (
 	"context"
 	"time"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // settle is how long the command line of a new process may still change:
@@ -25,7 +27,7 @@ type Watch struct {
 // takes some 0.1 ms of processor time each.
 func (c *Cluster) NewWatch(every time.Duration) (*Watch, error) {
 	w := &Watch{dir: c.dir, every: every, first: map[int]time.Time{}, known: map[int]bool{}}
-	pids, err := processes()
+	pids, err := testbed.Running()
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +40,8 @@ func (c *Cluster) NewWatch(every time.Duration) (*Watch, error) {
 // Next waits for a worker process that was not there before and gives its pid
 // and the moment it was seen.
 func (w *Watch) Next(ctx context.Context) (pid int, at time.Time, err error) {
-	err = Await(ctx, "a worker process", w.every, func() (bool, error) {
-		pids, err := processes()
+	err = testbed.Await(ctx, "a worker process", w.every, func() (bool, error) {
+		pids, err := testbed.Running()
 		if err != nil {
 			return false, err
 		}
@@ -48,7 +50,7 @@ func (w *Watch) Next(ctx context.Context) (pid int, at time.Time, err error) {
 			if w.known[each] {
 				continue
 			}
-			if isWorker(commandLine(each), w.dir) {
+			if testbed.IsWorker(testbed.Argv(each), w.dir) {
 				w.known[each] = true
 				pid, at = each, now
 				return true, nil
