@@ -88,7 +88,11 @@ func (c *conn) isClosed() bool {
 func (c *conn) read() {
 	defer c.close()
 	if err := c.readAll(); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-		c.s.log.Debug("connection ends", zap.Stringer("peer", c.nc.RemoteAddr()), zap.Error(err))
+		level := zap.WarnLevel // what the peer sent makes no sense
+		if _, lost := errors.AsType[net.Error](err); lost {
+			level = zap.DebugLevel // it went away, as peers do
+		}
+		c.s.log.Log(level, "connection ends", zap.Stringer("peer", c.nc.RemoteAddr()), zap.Error(err))
 	}
 	select {
 	case c.s.reqs <- request{c: c, kind: kindGone}:

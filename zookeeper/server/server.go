@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/internal/clock"
@@ -66,6 +67,8 @@ const (
 	requestQueue = 1024
 	// largeBudget bounds the memory of big requests that are still arriving.
 	largeBudget = 64 << 20
+	// sameLogs is how often one message is logged in a second: peers that send nonsense must not fill a disk.
+	sameLogs = 10
 )
 
 // New checks the configuration. It opens nothing and starts nothing.
@@ -74,6 +77,9 @@ func New(cfg Config, logger *zap.Logger) (*Server, error) {
 		return nil, err
 	}
 	started := time.Now()
+	logger = logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, time.Second, sameLogs, 0)
+	}))
 	return &Server{
 		cfg: cfg.withDefaults(), log: logger.Named("zookeeper"),
 		reqs: make(chan request, requestQueue), stopped: make(chan struct{}),
