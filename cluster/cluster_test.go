@@ -15,6 +15,7 @@ import (
 	gozk "github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest"
 
@@ -369,6 +370,40 @@ func TestElection(t *testing.T) {
 	}
 	second.Close()
 	await(t, "the next leader", func() bool { return leader(again) == a.String() })
+}
+
+// TestMuteServerKeepsNobody connects to a server that takes connections and says nothing: it ends with the context.
+func TestMuteServerKeepsNobody(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		defer close(accepted)
+		if conn, err := listener.Accept(); err == nil {
+			accepted <- conn
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := cluster.Connect(ctx, cluster.Config{Servers: []string{listener.Addr().String()}, ConnectTimeout: time.Hour, SessionTimeout: time.Hour}, zap.NewNop())
+		ended <- err
+	}()
+	conn := <-accepted
+	cancel()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("connect says %v", err)
+		}
+	case <-time.After(limit):
+		t.Error("connect goes on")
+	}
+	_ = conn.Close()
+	_ = listener.Close()
 }
 
 func TestConnectSaysWhereNobodyListens(t *testing.T) {

@@ -55,6 +55,7 @@ type Config struct {
 // State is one session with the cluster state. It is safe for use by many goroutines.
 type State struct {
 	conn *zk.Conn
+	dial *dialer
 	root string
 	acl  []zk.ACL
 	log  *zap.Logger
@@ -80,13 +81,14 @@ func Connect(ctx context.Context, cfg Config, log *zap.Logger) (*State, error) {
 	if len(cfg.Servers) == 0 {
 		return nil, errors.New("connect to cluster state: no server is named (storm.zookeeper.servers)")
 	}
+	dial := &dialer{}
 	conn, events, err := zk.Connect(cfg.Servers, cfg.SessionTimeout, zk.WithLogInfo(false), zk.WithLogger(printer{log.Named("zk").Sugar()}),
-		zk.WithMaxBufferSize(maxPayload))
+		zk.WithMaxBufferSize(maxPayload), zk.WithDialer(dial.dial))
 	if err != nil {
 		return nil, fmt.Errorf("connect to cluster state at %s: %w", strings.Join(cfg.Servers, ","), err)
 	}
 	s := &State{
-		conn: conn, root: strings.TrimSuffix(cfg.Root, "/"), acl: zk.WorldACL(zk.PermAll), log: log,
+		conn: conn, dial: dial, root: strings.TrimSuffix(cfg.Root, "/"), acl: zk.WorldACL(zk.PermAll), log: log,
 		sessions: map[chan struct{}]struct{}{}, done: make(chan struct{}), drained: make(chan struct{}),
 	}
 	ready := s.Sessions()
@@ -128,7 +130,8 @@ func (s *State) Close() {
 	default:
 	}
 	close(s.done)
-	s.conn.Close()
+	s.conn.Close() // waits a moment for the server to end the session
+	s.dial.close()
 	<-s.drained
 }
 

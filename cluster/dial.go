@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file keeps hold of the connection below the client library, so that Close need not wait for a server that says nothing.
+
+package cluster
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// dialer opens connections for the client library, one after the other.
+type dialer struct {
+	mu     sync.Mutex
+	conn   net.Conn // the newest, guarded by mu, as is closed
+	closed bool
+}
+
+// dial has the form that the library asks for.
+func (d *dialer) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := net.DialTimeout(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.conn = conn
+	if d.closed {
+		_ = conn.Close() // the library finds that out and ends
+	}
+	return conn, nil
+}
+
+// close ends the newest connection and all that are opened later.
+func (d *dialer) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.conn != nil {
+		_ = d.conn.Close() // it may have ended already
+	}
+}
