@@ -139,7 +139,7 @@ func choose(groups []measure.Group, list string) (map[string]bool, error) {
 	if list == "" {
 		return wanted, nil
 	}
-	for _, id := range strings.Split(list, ",") {
+	for id := range strings.SplitSeq(list, ",") {
 		if !slices.Contains(known, id) {
 			return nil, fmt.Errorf("no row %q; there are %s", id, strings.Join(known, ", "))
 		}

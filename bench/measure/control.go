@@ -8,9 +8,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/gust-stream/gust/internal/testbed"
+
 	"github.com/gust-stream/gust/bench/report"
 	"github.com/gust-stream/gust/bench/rig"
-	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // idle is how long a control plane is left alone before its memory is read.

@@ -11,9 +11,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gust-stream/gust/internal/testbed"
+
 	"github.com/gust-stream/gust/bench/report"
 	"github.com/gust-stream/gust/bench/rig"
-	"github.com/gust-stream/gust/internal/testbed"
 )
 
 const (
@@ -68,7 +69,8 @@ func measureFailover(ctx context.Context, r *Run) error {
 		{"failover-young", rig.Three, young, nil, r.Reps},
 		{"failover-2s", rig.Three, young, []string{"gust.nimbus.detection.timeout.secs: 2"}, r.Reps},
 	} {
-		if !r.Wanted[l.row] && !(l.row == "failover" && l.kind == rig.Stock && r.Wanted["failover-2s"]) {
+		shared := l.row == "failover" && l.kind == rig.Stock // with the row of 2 s
+		if !r.Wanted[l.row] && (!shared || !r.Wanted["failover-2s"]) {
 			continue
 		}
 		for rep := range l.reps {

@@ -10,9 +10,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gust-stream/gust/thrift/storm"
+
 	"github.com/gust-stream/gust/bench/report"
 	"github.com/gust-stream/gust/bench/rig"
-	"github.com/gust-stream/gust/thrift/storm"
 )
 
 // Group is rows that are measured together.

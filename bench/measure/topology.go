@@ -12,10 +12,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/gust-stream/gust/bench/rig"
 	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/storm"
+
+	"github.com/gust-stream/gust/bench/rig"
 )
 
 // chunk is how much of a JAR Storm's own client sends at once, in bytes.

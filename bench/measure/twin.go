@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gust-stream/gust/bench/rig"
 	"github.com/gust-stream/gust/internal/testbed"
+
+	"github.com/gust-stream/gust/bench/rig"
 )
 
 // twinLimit is how long gust gets to bring up a twin.

@@ -13,10 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gust-stream/gust/bench/report"
-	"github.com/gust-stream/gust/bench/rig"
 	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/thrift/leader"
+
+	"github.com/gust-stream/gust/bench/report"
+	"github.com/gust-stream/gust/bench/rig"
 )
 
 const (

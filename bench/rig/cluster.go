@@ -163,11 +163,12 @@ func (c *Cluster) startPart(ctx context.Context, p part) error {
 		return err
 	}
 	c.running = append(c.running, proc)
+	dialer := net.Dialer{Timeout: time.Second}
 	return testbed.Await(ctx, p.name+" to listen", poll, func() (bool, error) {
 		if err := proc.Ended(); err != nil {
 			return false, err
 		}
-		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", p.port), time.Second)
+		conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 		if err != nil {
 			return false, nil //nolint:nilerr // refused is what is waited out
 		}
