@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/compat-tests/harness"
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // Names of daemons. A supervisor's is the one that Options give it.
@@ -73,7 +72,7 @@ func New(o Options) (*Site, error) {
 	if o.Dev {
 		o.Supervisors = map[string]string{Dev: "localhost"}
 	}
-	ports, err := freePorts(2 + len(o.Supervisors)*(1+o.Slots))
+	ports, err := testbed.Ports(2 + len(o.Supervisors)*(1+o.Slots))
 	if err != nil {
 		return nil, err
 	}
@@ -86,25 +85,6 @@ func New(o Options) (*Site, error) {
 		s.ports[name], ports = ports[:1+o.Slots], ports[1+o.Slots:]
 	}
 	return s, s.write()
-}
-
-// freePorts picks ports below those that the kernel hands out by itself, so that
-// no connection made meanwhile takes one.
-func freePorts(n int) ([]int, error) {
-	const low, high = 12000, 32000
-	var ports []int
-	for range 1000 {
-		port := low + rand.IntN(high-low)
-		l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
-		if err != nil {
-			continue // taken
-		}
-		defer func() { _ = l.Close() }() // all are held until all are picked
-		if ports = append(ports, port); len(ports) == n {
-			return ports, nil
-		}
-	}
-	return nil, errors.New("pick ports: none is free")
 }
 
 // names are the site's daemons in the order in which they start.
@@ -223,7 +203,7 @@ func (s *Site) Crash() error {
 	}
 	// All are stopped first, so that none sees another's end.
 	for _, d := range s.daemons {
-		_ = d.cmd.Process.Signal(syscall.SIGSTOP) // gone already is fine
+		d.Signal(syscall.SIGSTOP)
 	}
 	for _, w := range workers {
 		if err := w.Kill(); err != nil {

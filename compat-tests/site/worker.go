@@ -5,7 +5,6 @@
 package site
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 // workerClass is the main class of a worker JVM.
@@ -32,27 +33,22 @@ type Worker struct {
 
 // Workers are the worker JVMs of all supervisors, by pid.
 func (s *Site) Workers() ([]Worker, error) {
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	pids, err := testbed.Running()
 	if err != nil {
-		return nil, fmt.Errorf("list workers: %w", err)
+		return nil, err
 	}
 	var found []Worker
-	for _, line := range lines {
-		text, err := os.ReadFile(line)
-		if err != nil {
-			continue // gone meanwhile
-		}
-		argv := bytes.Split(bytes.TrimSuffix(text, []byte{0}), []byte{0})
-		at := slices.IndexFunc(argv, func(arg []byte) bool { return string(arg) == workerClass })
+	for _, pid := range pids {
+		argv := testbed.Argv(pid)
+		at := slices.Index(argv, workerClass)
 		if at < 0 || len(argv) < at+6 {
 			continue
 		}
-		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(line)))
-		port, err2 := strconv.Atoi(string(argv[at+4]))
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, fmt.Errorf("read worker %s: %w", line, err)
+		port, err := strconv.Atoi(argv[at+4])
+		if err != nil {
+			return nil, fmt.Errorf("read worker %d: %w", pid, err)
 		}
-		w := Worker{PID: pid, ID: string(argv[at+5]), Topology: string(argv[at+1]), Port: port}
+		w := Worker{PID: pid, ID: argv[at+5], Topology: argv[at+1], Port: port}
 		for name := range s.Supervisors {
 			if slices.Contains(s.SlotPorts(name), port) {
 				w.Supervisor, w.Local = name, s.LocalDir(name)
@@ -72,8 +68,8 @@ func (s *Site) WorkersOf(topology string) ([]Worker, error) {
 
 // Kill is kill -9 of the worker.
 func (w Worker) Kill() error {
-	if err := syscall.Kill(w.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("kill worker %d: %w", w.PID, err)
+	if err := testbed.Kill(w.PID); !errors.Is(err, syscall.ESRCH) {
+		return err
 	}
 	return nil
 }

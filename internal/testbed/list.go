@@ -111,6 +111,9 @@ func PSS(pids ...int) (int64, error) {
 	return sum, nil
 }
 
+// PSS is the process's memory in bytes, with what it shares with others counted in parts.
+func (p *Process) PSS() (int64, error) { return PSS(p.PID()) }
+
 func pss(pid int) (kib int64, err error) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
 	if err != nil {

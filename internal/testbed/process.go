@@ -74,15 +74,20 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done is closed when the process is gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
+// Signal sends a signal, if the process still runs.
+func (p *Process) Signal(sig syscall.Signal) {
+	_ = p.cmd.Process.Signal(sig) // gone already is fine
+}
+
 // Kill is kill -9 of this process alone; it waits until the process is gone.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // gone already is fine
+	p.Signal(syscall.SIGKILL)
 	<-p.done
 }
 
 // Stop asks the process to end, and kills it when it does not.
 func (p *Process) Stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // gone already is fine
+	p.Signal(syscall.SIGTERM)
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
