@@ -52,6 +52,7 @@ type Twin struct {
 	w     *Worker
 	cmd   Command
 	conn  net.Conn
+	host  Host    // as it was given
 	state []stamp // of the files that it may have read and that nobody tells us about
 	slow  bool    // its priority was lowered
 
@@ -82,7 +83,8 @@ func (l *Launcher) prepare(cmd Command) (*Twin, error) {
 	if l.cfg.ClassData && cmd.Archive == nil {
 		cmd.Archive = l.archives.find(cmd.Host)
 	}
-	state := stamps(cmd.Host)
+	host := cmd.Host
+	state := stamps(host)
 	if err := useConfDirCopy(l.cfg.Layout, &cmd.Host); err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (l *Launcher) prepare(cmd Command) (*Twin, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Twin{l: l, w: l.newWorker(cmd.WorkerID), cmd: cmd, state: state, quiet: make(chan struct{})}
+	t := &Twin{l: l, w: l.newWorker(cmd.WorkerID), cmd: cmd, host: host, state: state, quiet: make(chan struct{})}
 	if err := t.start(path, invocation); err != nil {
 		t.w.finish(Exit{})
 		return nil, errors.Join(err, t.w.CleanUp())
@@ -199,7 +201,7 @@ func (t *Twin) Release() (*Worker, error) {
 }
 
 func (t *Twin) release() error {
-	if err := sameStamps(t.state, stamps(t.cmd.Host)); err != nil {
+	if err := sameStamps(t.state, stamps(t.host)); err != nil {
 		return err
 	}
 	if err := takeSlot(t.l.cfg.Layout, t.cmd); err != nil {

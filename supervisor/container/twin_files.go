@@ -21,7 +21,7 @@ import (
 	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
-// twinClass is the class that a twin begins with. "scripts/twin-launcher" compiles it, and lists the classes that it loads.
+// twinClass is the class that a twin begins with; launcher/make.sh compiles it, and lists the classes that it loads.
 const twinClass = "org.gust.launcher.Twin"
 
 //go:embed launcher/Twin.class launcher/classes.txt launcher/quiet.xml
@@ -111,6 +111,9 @@ func packTwin() ([]byte, error) {
 		data, err := twinFiles.ReadFile("launcher/" + name)
 		if err != nil {
 			return nil, err
+		}
+		if comment, rest, ok := bytes.Cut(data, []byte("\n")); ok && bytes.HasPrefix(comment, []byte("#")) {
+			data = rest
 		}
 		f, err := z.Create(folder + "/" + name)
 		if err == nil {

@@ -60,6 +60,7 @@ public final class Twin {
         System.setProperty(CONFIGURATION, "classpath:org/gust/launcher/quiet.xml");
         load();
         if (released.getCount() > 0) {
+            System.gc(); // gives back what loading took
             say('w');
         }
         released.await();
@@ -111,12 +112,9 @@ public final class Twin {
         }
     }
 
-    /** A name after a minus is only loaded. */
-    private static void initialize(String entry) {
-        boolean initialize = !entry.startsWith("-");
-        String name = initialize ? entry : entry.substring(1);
+    private static void initialize(String name) {
         try {
-            Class.forName(name, initialize, Twin.class.getClassLoader());
+            Class.forName(name);
         } catch (ClassNotFoundException e) {
             // Another version of Storm or Java does without it.
         } catch (ExceptionInInitializerError e) {
