@@ -22,7 +22,7 @@ setup: ## install what this machine lacks (JDK, Maven, Python 3), saying what
 
 build: ## build bin/gust and its link bin/storm
 	@mkdir -p bin
-	go build -trimpath -o bin/gust ./cmd/gust
+	CGO_ENABLED=0 go build -trimpath -o bin/gust ./cmd/gust
 	@ln -sf gust bin/storm
 
 storm-home: setup ## lay out a Storm home from Maven (the stock workers)

@@ -29,10 +29,10 @@ func prepareDev(d *daemonSettings, dir string) (config.Conf, config.Sources, err
 	if err != nil {
 		return nil, sources, err
 	}
-	if err := needHome(sources); err != nil {
+	if err := needWorkers(sources); err != nil {
 		return nil, sources, err
 	}
-	completeDev(conf, sources, dir)
+	completeDev(conf, sources, dir, d.confFile != "")
 	if err := validate(conf); err != nil {
 		return nil, sources, err
 	}
@@ -62,8 +62,15 @@ func lockDir(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// completeDev sets, where the user has not, what all daemons on this one machine imply.
-func completeDev(conf config.Conf, sources config.Sources, dir string) {
+// completeDev sets, where the user has not, what all daemons on this one machine imply. The folders of the daemons are below
+// dir unless the command line or the file of --config names others: a storm.yaml that was merely found (of another gust dev,
+// by STORM_CONF_DIR) must not lead into somebody else's folders.
+func completeDev(conf config.Conf, sources config.Sources, dir string, fileNamed bool) {
+	for _, key := range []string{config.StormLocalDir, config.StormLogDir} {
+		if !fileNamed && sources.Of[key] != "override" {
+			sources.Of[key] = ""
+		}
+	}
 	for key, value := range map[string]any{
 		config.StormLocalDir:         filepath.Join(dir, "local"),
 		config.StormLogDir:           filepath.Join(dir, "logs"),
@@ -103,6 +110,7 @@ func writeConf(dir string, conf config.Conf, sources config.Sources) error {
 			chosen[key] = value
 		}
 	}
+	chosen["storm.home"] = sources.StormHome
 	text, err := yaml.Marshal(chosen)
 	if err != nil {
 		return fmt.Errorf("write the conf: %w", err)

@@ -26,7 +26,7 @@ func main() { os.Exit(execute(os.Args)) }
 // the status of the topology's main class.
 func execute(args []string) int {
 	thrift.ServerConnectivityCheckInterval = 0 // rpc.Server has its own watch on dead peers; this one costs a ticker a call
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	go func() { // after the first signal a second one ends the process at once
 		<-ctx.Done()

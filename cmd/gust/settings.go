@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -95,12 +96,26 @@ func (s *settings) home(overrides config.Conf) (string, error) {
 	return "", nil
 }
 
-// needHome refuses to go on without a Storm home and says how to get one.
+// needHome refuses to go on without a Storm home that has Storm in it, and says how to get one.
 func needHome(sources config.Sources) error {
 	if sources.StormHome != "" {
+		if _, err := config.ClientJar(sources.StormHome); err != nil {
+			return fmt.Errorf("%s is no Storm home: %w", sources.StormHome, err)
+		}
 		return nil
 	}
 	return fmt.Errorf("no Storm home: name one by --storm-home or STORM_HOME, or lay one out with scripts/storm-home %s DIR", referenceStorm)
+}
+
+// needWorkers refuses to go on where no worker could start.
+func needWorkers(sources config.Sources) error {
+	if err := needHome(sources); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(javaCommand()); err != nil {
+		return fmt.Errorf("workers need Java, a JDK or JRE of version 11 or newer (JAVA_HOME or PATH): %w", err)
+	}
+	return nil
 }
 
 // nimbus connects to the leading Nimbus.

@@ -27,7 +27,7 @@ func newSupervisor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := needHome(sources); err != nil {
+			if err := needWorkers(sources); err != nil {
 				return err
 			}
 			state, err := connectCluster(cmd.Context(), conf, log)
