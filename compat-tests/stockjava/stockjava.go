@@ -10,43 +10,27 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-)
 
-// version is the Storm release that answers.
-const version = "2.8.3"
+	"github.com/gust-stream/gust/internal/testbed"
+)
 
 // limit bounds one driver run; hundreds of questions take a few seconds.
 const limit = 4 * time.Minute
 
-// Lib gives the folder with the jars of the stock server side:
-// $GUST_STORM_STOCK/lib, or build/storm-stock/2.8.3/lib of this checkout.
-// It ends the test when there is none.
+// Lib gives the folder with the jars of the stock server side. It ends the test
+// when there is none.
 func Lib(t testing.TB) string {
 	t.Helper()
-	home := os.Getenv("GUST_STORM_STOCK")
-	if home == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatalf("find stock Storm: %v", err)
-		}
-		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			home = filepath.Join(dir, "build", "storm-stock", version)
-			if _, err := os.Stat(home); err == nil {
-				break
-			}
-		}
+	home, err := testbed.Stock()
+	if err != nil {
+		t.Fatal(err)
 	}
-	lib := filepath.Join(home, "lib")
-	if _, err := os.Stat(lib); err != nil {
-		t.Fatalf("no stock Storm %s (make storm-stock lays it out): %v", version, err)
-	}
-	return lib
+	return filepath.Join(home, "lib")
 }
 
 // Ask compiles the Java files under sources, runs class main with the questions
