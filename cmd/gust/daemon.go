@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -32,6 +34,17 @@ func (d *daemonSettings) register(cmd *cobra.Command, bind string) {
 	d.settings.register(cmd)
 	cmd.Flags().StringVar(&d.bind, "bind", bind, "address that listeners bind to; empty is every address of this machine")
 	cmd.Flags().StringVar(&d.level, "log-level", "info", "debug, info, warn or error")
+}
+
+// load reads the conf. A file of --config that the working directory has is that one: Storm's own commands look into the conf folder
+// first, where nearly always there is a storm.yaml too, and a daemon would run on other ports and in another folder than its user wrote.
+func (d *daemonSettings) load() (config.Conf, config.Sources, error) {
+	if _, err := os.Stat(d.confFile); d.confFile != "" && err == nil {
+		if d.confFile, err = filepath.Abs(d.confFile); err != nil {
+			return nil, config.Sources{}, fmt.Errorf("read the conf: %w", err)
+		}
+	}
+	return d.settings.load()
 }
 
 // start reads and checks the conf and makes the logger.

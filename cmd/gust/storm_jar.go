@@ -81,7 +81,7 @@ func parseJarLine(args []string) (*jarLine, error) {
 			return line, nil
 		case !known:
 			positional = append(positional, args[i])
-		case joined && name != "-c":
+		case joined:
 			set(value)
 		case i+1 == len(args):
 			return nil, usagef("%s needs a value", name)
