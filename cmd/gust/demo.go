@@ -32,7 +32,7 @@ func newDemo() *cobra.Command {
 			"workers until Ctrl-C or until the time is up. The main class gets the topology's name and a folder, into which its tasks\n" +
 			"write lines of word, tab, count. Ports that are taken are replaced by free ones.",
 		Example: "  gust demo --jar build/topologies.jar --main org.gust.compat.Demo",
-		Args:    cobra.NoArgs,
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if jar == "" || class == "" {
 				return usagef("gust demo needs --jar and --main")

@@ -33,7 +33,7 @@ func newDev() *cobra.Command {
 			"starts with \"gust ready\" when topologies can be submitted. Everything it writes lies in --dir; what it leaves there is taken\n" +
 			"up again by the next start. Ctrl-C ends it and its workers; after a kill -9 the workers run on and are adopted.",
 		Example: "  gust dev --dir /tmp/gust\n  gust dev --dir /tmp/gust -c supervisor.slots.ports='[6700, 6701]' -c nimbus.thrift.port=16627",
-		Args:    cobra.NoArgs,
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log, err := newLogger(d.level)
 			if err != nil {

@@ -57,6 +57,16 @@ type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// usage makes the fault that a check of arguments finds a wrong usage, and shows how the command is called.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%w; usage: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
 // newGust is the command tree of "gust".
 func newGust() *cobra.Command {
 	root := &cobra.Command{
@@ -69,6 +79,8 @@ func newGust() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	storm := newStorm()
 	storm.Short = "Storm's client commands: jar, list, kill, ..."
+	root.Args = usage(cobra.NoArgs)
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.AddCommand(newDev(), newDemo(), newNimbus(), newSupervisor(), newZookeeper(), newVersion(), storm)
 	return root
 }
@@ -81,6 +93,8 @@ func newStorm() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.Args = usage(cobra.NoArgs)
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.AddCommand(newJar(), newList(), newKill(), newActivate(), newDeactivate(), newRebalance(), newGetErrors(),
 		newSetLogLevel(), newUploadCredentials(), newVersion(), newClasspath(), newConfValue())
 	return root

@@ -25,7 +25,7 @@ func newNimbus() *cobra.Command {
 		Short:   "Run Nimbus: takes in topologies and decides where they run",
 		Long:    "Runs Nimbus on nimbus.thrift.port against the ZooKeeper servers of the conf (gust zookeeper, or an ensemble).",
 		Example: "  gust nimbus --config /etc/storm/storm.yaml",
-		Args:    cobra.NoArgs,
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conf, sources, log, err := d.start()
 			if err != nil {

@@ -36,7 +36,7 @@ func newClasspath() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "classpath",
 		Short: "Print the class path of Storm's client",
-		Args:  cobra.NoArgs,
+		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, sources, err := s.load()
 			if err != nil {
@@ -58,7 +58,7 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of gust and of the Storm home",
-		Args:  cobra.NoArgs,
+		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, sources, err := s.load()
 			if err != nil {
@@ -86,7 +86,7 @@ func newConfValue() *cobra.Command {
 		Use:     "localconfvalue KEY",
 		Short:   "Print the value of a key as this machine's conf has it",
 		Example: "  storm localconfvalue nimbus.seeds",
-		Args:    cobra.ExactArgs(1),
+		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conf, _, err := s.load()
 			if err != nil {

@@ -45,7 +45,7 @@ func newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the topologies and their states",
-		Args:  cobra.NoArgs,
+		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {
@@ -84,7 +84,7 @@ func newKill() *cobra.Command {
 		Use:     "kill TOPOLOGY ...",
 		Short:   "Kill topologies: spouts stop at once, workers after the wait",
 		Example: "  storm kill words -w 5",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options := storm.NewKillOptions()
 			if cmd.Flags().Changed("wait") {
@@ -114,7 +114,7 @@ func newSwitch(name, short, done string, call func(*storm.NimbusClient, context.
 	cmd := &cobra.Command{
 		Use:   name + " TOPOLOGY",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.each(cmd, args, done, false, func(ctx context.Context, n *leader.Nimbus, name string) error {
 				return call(n.NimbusClient, ctx, name)
@@ -152,7 +152,7 @@ func newGetErrors() *cobra.Command {
 		Use:     "get-errors TOPOLOGY",
 		Aliases: []string{"get_errors"},
 		Short:   "Print the last error of each component, as JSON",
-		Args:    cobra.ExactArgs(1),
+		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {

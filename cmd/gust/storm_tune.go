@@ -28,7 +28,7 @@ func newRebalance() *cobra.Command {
 		Use:     "rebalance TOPOLOGY",
 		Short:   "Spread a topology anew, with other numbers of workers or executors",
 		Example: "  storm rebalance words -w 5 -n 4 -e split=8 -t '{\"topology.max.spout.pending\": 500}'",
-		Args:    cobra.ExactArgs(1),
+		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options := storm.NewRebalanceOptions()
 			if cmd.Flags().Changed("wait") {
@@ -97,7 +97,7 @@ func newSetLogLevel() *cobra.Command {
 		Aliases: []string{"set-log-level"},
 		Short:   "Change log levels of a running topology",
 		Example: "  storm set_log_level -l ROOT=DEBUG:30 -r com.example words",
-		Args:    cobra.ExactArgs(1),
+		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			levels, err := logLevels(set, remove)
 			if err != nil {
@@ -165,7 +165,7 @@ func newUploadCredentials() *cobra.Command {
 		Aliases: []string{"upload_credentials"},
 		Short:   "Give a running topology new credentials",
 		Example: "  storm upload-credentials words --file credentials.json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			credentials, err := readCredentials(file, args[1:])
 			if err != nil {

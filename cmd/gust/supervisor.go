@@ -21,7 +21,7 @@ func newSupervisor() *cobra.Command {
 		Long: "Runs a supervisor with the slots of supervisor.slots.ports. Its workers outlive it: the next supervisor over the same\n" +
 			"storm.local.dir adopts them.",
 		Example: "  gust supervisor --config /etc/storm/storm.yaml",
-		Args:    cobra.NoArgs,
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conf, sources, log, err := d.start()
 			if err != nil {

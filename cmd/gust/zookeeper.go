@@ -27,7 +27,7 @@ func newZookeeper() *cobra.Command {
 		Long: "Runs gust's own server of the ZooKeeper protocol on storm.zookeeper.port, for a site with one Nimbus that does not want to\n" +
 			"operate an ensemble. Its files lie in --dir.",
 		Example: "  gust zookeeper --dir /var/lib/gust/zookeeper",
-		Args:    cobra.NoArgs,
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conf, sources, log, err := d.start()
 			if err != nil {
