@@ -31,6 +31,7 @@ type options struct {
 	json string
 	dir  string
 	lock string
+	side string
 	keep bool
 	list bool
 }
@@ -44,6 +45,7 @@ func execute(args []string) int {
 	flags.StringVar(&o.json, "json", "", "also write every sample to this file, as JSON")
 	flags.StringVar(&o.dir, "dir", "", "folder for all that is written (default a temporary one)")
 	flags.StringVar(&o.lock, "lock", "", "hold flock(2) on this file while something is measured, for machines that others use too")
+	flags.StringVar(&o.side, "side", "", "measure only this side, stock or gust; for a look at what is slow, since nothing is compared then")
 	flags.BoolVar(&o.keep, "keep", false, "keep the folder")
 	flags.BoolVar(&o.list, "list", false, "list the rows and end")
 	if err := flags.Parse(args); err != nil {
@@ -71,6 +73,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 		}
 		return nil
 	}
+	if o.side != "" && o.side != "stock" && o.side != "gust" {
+		return fmt.Errorf("--side takes stock or gust, not %q", o.side)
+	}
 	wanted, err := choose(groups, o.rows)
 	if err != nil {
 		return err
@@ -89,7 +94,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	}
 	began := time.Now()
 	m := &measure.Run{
-		Wanted: wanted, Reps: o.reps, LongReps: o.long, Lock: lock, Samples: report.Samples{},
+		Wanted: wanted, Reps: o.reps, LongReps: o.long, Side: o.side, Lock: lock, Samples: report.Samples{},
 		Say: func(format string, args ...any) {
 			fmt.Fprintf(progress, "%7.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 		},

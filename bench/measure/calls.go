@@ -48,6 +48,9 @@ func measureCalls(ctx context.Context, r *Run) error {
 	}
 	for rep := range r.Reps {
 		for _, kind := range []rig.Kind{rig.Stock, rig.Three} {
+			if r.skips(kind) {
+				continue
+			}
 			err := r.with(ctx, kind, alone(), func(c *rig.Cluster) error {
 				if _, err := c.Start(ctx); err != nil {
 					return err

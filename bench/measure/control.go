@@ -46,7 +46,7 @@ func measureControl(ctx context.Context, r *Run) error {
 	memory := r.Wanted["memory"] || r.Wanted["memory-three"]
 	for rep := range r.Reps {
 		for _, kind := range []rig.Kind{rig.Stock, rig.Gust, rig.Three, rig.Script} {
-			if kind == rig.Three && !r.Wanted["memory-three"] || kind == rig.Script && !r.Wanted["start-script"] {
+			if r.skips(kind) || kind == rig.Three && !r.Wanted["memory-three"] || kind == rig.Script && !r.Wanted["start-script"] {
 				continue
 			}
 			err := r.with(ctx, kind, rig.Shape{Slots: 4}, func(c *rig.Cluster) error {

@@ -70,7 +70,7 @@ func measureFailover(ctx context.Context, r *Run) error {
 		{"failover-2s", rig.Three, young, []string{"gust.nimbus.detection.timeout.secs: 2"}, r.Reps},
 	} {
 		shared := l.row == "failover" && l.kind == rig.Stock // with the row of 2 s
-		if !r.Wanted[l.row] && (!shared || !r.Wanted["failover-2s"]) {
+		if r.skips(l.kind) || !r.Wanted[l.row] && (!shared || !r.Wanted["failover-2s"]) {
 			continue
 		}
 		for rep := range l.reps {

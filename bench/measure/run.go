@@ -34,6 +34,7 @@ type Run struct {
 	Wanted   map[string]bool // row ids
 	Reps     int
 	LongReps int
+	Side     string // if not "", the only one that is measured
 	Lock     *Lock
 	Samples  report.Samples
 	Notes    map[string]string // by row id
@@ -64,6 +65,9 @@ func (r *Run) Rows(groups []Group) []report.Row {
 	}
 	return rows
 }
+
+// skips tells whether a kind of cluster is on a side that is not measured.
+func (r *Run) skips(kind rig.Kind) bool { return r.Side != "" && r.Side != sideOf(kind) }
 
 // note keeps a remark about a row for the report.
 func (r *Run) note(id, format string, args ...any) {

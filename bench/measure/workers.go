@@ -76,6 +76,9 @@ func measureWorkers(ctx context.Context, r *Run) error {
 	}
 	var sides []*side
 	for _, kind := range []rig.Kind{rig.Stock, rig.Gust} {
+		if r.skips(kind) {
+			continue
+		}
 		c, err := r.Site.NewCluster(kind, "workers-"+string(kind), rig.Shape{Slots: 2})
 		if err != nil {
 			return err
@@ -94,10 +97,14 @@ func measureWorkers(ctx context.Context, r *Run) error {
 			}
 		}
 	}
-	remark := fmt.Sprintf("%d of %d workers of gust ran with its class-data archive", sides[1].archived, sides[1].workers)
-	r.note("jar", "%s", remark)
-	r.note("worker-kill", "%s", remark)
-	if !r.Wanted["worker-kill-twin"] {
+	for _, s := range sides {
+		if s.Kind.IsGust() {
+			remark := fmt.Sprintf("%d of %d workers of gust ran with its class-data archive", s.archived, s.workers)
+			r.note("jar", "%s", remark)
+			r.note("worker-kill", "%s", remark)
+		}
+	}
+	if !r.Wanted["worker-kill-twin"] || r.skips(rig.Gust) {
 		return nil
 	}
 	return measureTwin(ctx, r)
