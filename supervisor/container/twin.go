@@ -153,11 +153,27 @@ func (t *Twin) Listen(ctx context.Context, tell func(Stage)) (ended bool) {
 	defer t.quietOnce.Do(func() { close(t.quiet) })
 	stop := context.AfterFunc(ctx, t.interrupt)
 	defer stop()
+	heard := make(chan struct{})
+	defer close(heard)
+	go func() { // a child that outlives the twin may hold its end of the socket open, so the end of the process counts too
+		select {
+		case <-t.w.Done():
+			t.interrupt()
+		case <-heard:
+		}
+	}()
 	for {
 		word, err := t.read()
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
+		case errors.Is(err, net.ErrClosed):
 			return false
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			select {
+			case <-t.w.Done():
+				return true
+			default:
+				return false
+			}
 		case err != nil:
 			return true
 		case word == wordUp:

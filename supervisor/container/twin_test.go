@@ -99,7 +99,8 @@ func TestTwinBecomesWorker(t *testing.T) {
 		t.Errorf("worker %s has the pid %d, the twin %s has %d", w.ID(), w.Pid(), twin.ID(), twin.Pid())
 	}
 	await(t, "the worker's output", func() bool {
-		return exists(filepath.Join(artifacts, "later.log")) && content(t, artifacts, outputName) == "works\n"
+		return exists(filepath.Join(artifacts, "later.log")) && content(t, artifacts, "later.log") == "more\n" &&
+			content(t, artifacts, outputName) == "works\n"
 	})
 	got := map[string]string{}
 	for _, name := range []string{"gc.log", "gc.log.old", "later.log"} {
