@@ -146,6 +146,17 @@ func TestTwinEndsByItself(t *testing.T) {
 			must(t, err)
 			must(t, p.Kill())
 		}, "ended by signal killed"},
+		"Killed, with a child": {"sleep 1000 & printf uw >&0; wait", func(t *testing.T, twin *Twin) {
+			t.Helper()
+			await(t, "a child", func() bool {
+				members, err := twin.w.members()
+				must(t, err)
+				return len(members) == 2
+			})
+			p, err := os.FindProcess(twin.Pid())
+			must(t, err)
+			must(t, p.Kill())
+		}, "ended by signal killed"},
 		"Gives up": {"printf uw >&0; sleep 0.2; exit 3", func(*testing.T, *Twin) {}, "exited with code 3"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,7 +60,6 @@ public final class Twin {
         System.setProperty(CONFIGURATION, "classpath:org/gust/launcher/quiet.xml");
         load();
         if (released.getCount() > 0) {
-            System.gc(); // gives back what loading took
             say('w');
         }
         released.await();
@@ -112,9 +111,12 @@ public final class Twin {
         }
     }
 
-    private static void initialize(String name) {
+    /** Names after a minus are of classes that a worker loads and does not initialize. */
+    private static void initialize(String entry) {
+        boolean initialize = !entry.startsWith("-");
+        String name = initialize ? entry : entry.substring(1);
         try {
-            Class.forName(name);
+            Class.forName(name, initialize, Twin.class.getClassLoader());
         } catch (ClassNotFoundException e) {
             // Another version of Storm or Java does without it.
         } catch (ExceptionInInitializerError e) {
