@@ -329,8 +329,8 @@ func (s *session) harm() error {
 func mask(text, user string) string {
 	for _, m := range []struct{ pattern, with string }{
 		{`(words|python)-\d+-\d{10}`, "$1-<id>"},
-		{`(?m)^((?:words|python)\s+\S+\s+\d+\s+\d+\s+)\d+`, "${1}<secs>"},        // uptime
-		{`(?m)^\tat .*\n`, ""},                                                   // stack traces
+		{`(?m)^((?:words|python)\s+\S+\s+\d+\s+\d+\s+)\d+`, "${1}<secs>"},                            // uptime
+		{`(?m)^\tat .*\n`, ""},                                                                       // stack traces
 		{`"split":"java\.(?:lang\.RuntimeException|io\.IOException)[^"]*"`, `"split":"<exception>"`}, // which one depends on the thread that sees it
 		{`[ \t]+`, " "},
 		{`(?m) ` + regexp.QuoteMeta(user) + ` $`, " <owner>"}, // columns end in a blank
