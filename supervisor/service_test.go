@@ -16,6 +16,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -233,4 +234,19 @@ func TestProfilerWithoutStormsScript(t *testing.T) {
 	if err := r.run(t.Context(), storm.ProfileAction_JSTACK_DUMP); err == nil || !strings.Contains(err.Error(), "a thread") {
 		t.Errorf("a command that goes wrong gives %v", err)
 	}
+}
+
+// The class-data archive is wanted before the first worker is, so that the first worker and a fail-over find it.
+func TestClassDataArchiveIsMadeAtTheStart(t *testing.T) {
+	t.Parallel()
+	site := newSite(t, 1, map[string]any{config.GustWorkerCdsEnabled: true})
+	said := filepath.Join(site.Dir, "said")
+	script := "#!/bin/sh\necho \"$@\" >> " + said + "\nexit 1\n"
+	site.ok(os.WriteFile(filepath.Join(site.Dir, "jdk/bin/java"), []byte(script), 0o755)) //nolint:gosec // a program
+	site.ok(os.WriteFile(filepath.Join(site.Dir, "home/lib-worker/a.jar"), nil, 0o600))
+	site.start(patient)
+	site.until("Java was asked for an archive", func() bool {
+		text, err := os.ReadFile(said)
+		return err == nil && strings.HasPrefix(string(text), "-Xshare:dump ")
+	})
 }

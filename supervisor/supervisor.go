@@ -126,6 +126,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	defer stopBelow()
 	var lower errgroup.Group
 	lower.Go(func() error { return s.workers.Run(below) })
+	s.workers.PrepareClassData(s.command(container.Command{}).Host)
 	err := s.serve(ctx)
 	stopBelow()
 	return errors.Join(err, lower.Wait())
