@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/regular"
 )
 
 // prepareDev reads the conf, fills in what one machine implies, and writes all that is not a default to dir/conf/storm.yaml:
@@ -52,7 +53,7 @@ func lockDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of gust dev: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := regular.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder of gust dev: %w", err)
 	}

@@ -21,6 +21,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gust-stream/gust/internal/regular"
 )
 
 const (
@@ -125,7 +127,7 @@ func (s *Store) openJournal() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file == nil {
-		file, err := os.OpenFile(s.dir+journalSuffix, os.O_RDWR|os.O_CREATE, 0o600)
+		file, err := regular.OpenFile(s.dir+journalSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,8 @@ import (
 	"syscall"
 
 	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/gust-stream/gust/internal/regular"
 )
 
 // ErrDamaged tells that a content is not what was stored; the error it is wrapped in names the file and both checksums.
@@ -88,7 +90,7 @@ func inodeOf(file *os.File) (uint64, error) {
 
 // readMeta returns a blob's encoded meta, nil when there is none.
 func (s *Store) readMeta(key string) ([]byte, error) {
-	meta, err := os.ReadFile(filepath.Join(s.folder(metaPrefix, key), fileName))
+	meta, err := regular.ReadFile(filepath.Join(s.folder(metaPrefix, key), fileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -124,7 +125,7 @@ func (s *Store) Open(key string) (*Blob, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(filepath.Join(s.folder(dataPrefix, key), fileName))
+	file, err := regular.Open(filepath.Join(s.folder(dataPrefix, key), fileName))
 	if err != nil {
 		return nil, fmt.Errorf("open blob %q: %w", key, err)
 	}
@@ -171,7 +172,7 @@ func (s *Store) Meta(ctx context.Context, key string) (*storm.SettableBlobMeta, 
 		return nil, err
 	}
 	path := filepath.Join(s.folder(metaPrefix, key), fileName)
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read meta of blob %q: %w", key, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -123,7 +124,7 @@ func gather(contents []Content) (blobs []stored, small bool, err error) {
 	for _, content := range contents {
 		data := content.Data
 		if content.File != "" {
-			if data, err = os.ReadFile(content.File); err != nil {
+			if data, err = regular.ReadFile(content.File); err != nil {
 				return nil, false, fmt.Errorf("write blob %q: %w", content.Key, err)
 			}
 		}
@@ -258,7 +259,7 @@ func (u *Upload) fill(content Content) error {
 		_, err := u.Write(content.Data)
 		return err
 	}
-	source, err := os.Open(content.File)
+	source, err := regular.Open(content.File)
 	if err != nil {
 		return fmt.Errorf("write blob %q: %w", u.key, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
@@ -112,7 +113,7 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 
 // tryLock takes the lock if nobody has it. The kernel gives it back when the process ends, however that happens.
 func tryLock(path string) (unlock func(), ok bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, false, err
 	}

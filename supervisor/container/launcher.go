@@ -247,7 +247,8 @@ func (w *Worker) start(path string, invocation *Invocation, environ []string, ar
 		{filepath.Join(artifacts, outputName), os.O_WRONLY | os.O_APPEND | os.O_CREATE},
 		{filepath.Join(artifacts, errorName), os.O_WRONLY | os.O_APPEND | os.O_CREATE},
 	} {
-		f, err := os.OpenFile(open.path, open.flag, 0o644)
+		// Without waiting for a reader, should a worker have put a pipe there; the descriptor that it gets blocks again.
+		f, err := os.OpenFile(open.path, open.flag|syscall.O_NONBLOCK, 0o644)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
@@ -93,7 +94,7 @@ func twinJar(layout localstate.Layout) (string, error) {
 	sum := sha256.Sum256(jar)
 	dir := filepath.Join(layout.Supervisor(), "launcher")
 	path := filepath.Join(dir, "gust-twin-"+hex.EncodeToString(sum[:8])+".jar")
-	if found, err := os.ReadFile(path); err == nil && bytes.Equal(found, jar) {
+	if found, err := regular.ReadFile(path); err == nil && bytes.Equal(found, jar) {
 		return path, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

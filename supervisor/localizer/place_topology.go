@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
@@ -108,7 +109,7 @@ func readVersionFile(path string) (int64, bool) {
 	if err != nil || info.Size() > 64 {
 		return 0, false
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return 0, false
 	}

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -247,7 +248,7 @@ func readCode(ctx context.Context, dir string, limit int64) (version string, dep
 }
 
 func readGzip(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

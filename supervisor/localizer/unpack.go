@@ -17,6 +17,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
@@ -46,7 +47,7 @@ func unpackArchive(file, format, dir string, limits limits) error {
 	if format == "zip" {
 		return unpackZip(file, "", dir, limits)
 	}
-	f, err := os.Open(file)
+	f, err := regular.Open(file)
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -285,5 +287,26 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestStorePipesInPlaceOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	s, logs := newStore(dir, at(10))
+	must(t, s.SetSupervisorID("x"))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "20"), 0o600))
+	write(t, filepath.Join(dir, "20.version"), "")
+	if id, err := s.SupervisorID(); err != nil || id != "x" {
+		t.Errorf("with a pipe as newest version: %q, %v", id, err)
+	}
+	passed := logs.FilterMessage("local state version passed over").All()
+	if len(passed) == 0 || !strings.Contains(fmt.Sprint(passed[0].ContextMap()), filepath.Join(dir, "20")+" is a named pipe") {
+		t.Errorf("logged: %v", passed)
+	}
+	must(t, os.RemoveAll(filepath.Join(dir, "10")))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "10"), 0o600))
+	if _, err := s.SupervisorID(); !errors.Is(err, regular.ErrNot) {
+		t.Errorf("with nothing but pipes: %v", err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gust-stream/gust/internal/regular"
 )
 
 // keepVersions is how many complete versions stay; Storm keeps as many.
@@ -91,10 +93,10 @@ func readVersion(dir string, version int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxVersionSize {
-		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", path, int64(maxVersionSize))
+	if info.Size() > maxVersionSize {
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), int64(maxVersionSize))
 	}
-	return os.ReadFile(path)
+	return regular.ReadFile(path)
 }
 
 // writeVersion adds data as the newest version. at is the wanted number (milliseconds since 1970); it is raised when the
@@ -117,7 +119,7 @@ func writeVersion(dir string, at int64, data []byte) error {
 	if err := WriteFile(path, data, 0o644); err != nil {
 		return err
 	}
-	token, err := os.OpenFile(path+VersionSuffix, os.O_WRONLY|os.O_CREATE, 0o644)
+	token, err := regular.OpenFile(path+VersionSuffix, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("complete version %s: %w", path, err)
 	}

@@ -16,6 +16,8 @@ import (
 	"syscall"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/gust-stream/gust/internal/regular"
 )
 
 // allocChunk is how far ahead of the last byte a log file is allocated.
@@ -55,7 +57,7 @@ func (f osFile) Sync() error {
 }
 
 func openOSFile(path string, flag int) (logFile, error) {
-	f, err := os.OpenFile(path, flag, 0o600)
+	f, err := regular.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/zookeeper/tree"
 )
 
@@ -21,7 +22,7 @@ func appendUint64(b []byte, v uint64) []byte { return binary.BigEndian.AppendUin
 type mapped struct{ data []byte }
 
 func mapFile(path string) (mapped, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return mapped{}, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/zookeeper/tree"
 )
 
@@ -63,7 +64,7 @@ func openStore(dir string, log *zap.Logger) (_ *store, err error) {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.lock, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if s.lock, err = regular.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, fmt.Errorf("lock store: %w", err)
 	}
 	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
@@ -75,7 +76,7 @@ func openStore(dir string, log *zap.Logger) (_ *store, err error) {
 	if err := s.identity(); err != nil {
 		return nil, err
 	}
-	if s.mark, err = os.OpenFile(filepath.Join(dir, markName), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if s.mark, err = regular.OpenFile(filepath.Join(dir, markName), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, fmt.Errorf("open mark: %w", err)
 	}
 	return s, nil
@@ -97,7 +98,7 @@ func (s *store) close() error {
 // if the directory has no state yet.
 func (s *store) identity() error {
 	path := filepath.Join(s.dir, storeName)
-	b, err := os.ReadFile(path)
+	b, err := regular.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if files, err := s.list(); err != nil || len(files.logs)+len(files.snaps) > 0 {
 			return errors.Join(err, &CorruptError{File: path, Reason: "it is missing, and there are logs or snapshots beside it"})
@@ -206,7 +207,7 @@ func (s *store) recover() (recovered, error) {
 			return recovered{}, err
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(s.dir, markName))
+	b, err := regular.ReadFile(filepath.Join(s.dir, markName))
 	if err != nil {
 		return recovered{}, fmt.Errorf("read mark: %w", err)
 	}
