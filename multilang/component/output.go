@@ -106,7 +106,20 @@ func NewOutput(r Runner, streams []*Stream) *Output { return &Output{newOutputs(
 // Emit sends values on the default stream, anchored on a tuple; a nil anchor sends them untracked. Errors say that there is no
 // such stream or that the values do not match its fields.
 func (o *Output) Emit(anchor *Tuple, values ...any) error {
+	if o.first == nil {
+		return undeclared(tuple.DefaultStream)
+	}
 	_, err := o.runner.Emit(o.first, anchor, nil, nil, o.slab.keep(values), false)
+	return err
+}
+
+// EmitOn is Emit on a stream. Where it matters, find the stream once with Stream.
+func (o *Output) EmitOn(stream string, anchor *Tuple, values ...any) error {
+	s := o.find(stream)
+	if s == nil {
+		return undeclared(stream)
+	}
+	_, err := o.runner.Emit(s, anchor, nil, nil, o.slab.keep(values), false)
 	return err
 }
 
@@ -132,6 +145,9 @@ func NewSpoutOutput(r Runner, streams []*Stream) *SpoutOutput {
 
 // Emit sends values on the default stream. id is the spout's name for the tuple, given back in Ack or Fail; nil sends it untracked.
 func (o *SpoutOutput) Emit(id any, values ...any) error {
+	if o.first == nil {
+		return undeclared(tuple.DefaultStream)
+	}
 	_, err := o.runner.Emit(o.first, nil, nil, id, o.slab.keep(values), false)
 	return err
 }
@@ -169,7 +185,7 @@ func (s *StreamOutput) SendAsk(o Options, values ...any) ([]int32, error) {
 
 func (s *StreamOutput) send(o Options, values []any, want bool) ([]int32, error) {
 	if s.stream == nil {
-		return nil, s.undeclared()
+		return nil, undeclared(s.name)
 	}
 	anchor, more := split(o.Anchors)
 	return s.out.runner.Emit(s.stream, anchor, more, o.ID, s.out.slab.keep(values), want)
@@ -178,14 +194,14 @@ func (s *StreamOutput) send(o Options, values []any, want bool) ([]int32, error)
 // SendDirect emits to one task of a stream that is declared direct.
 func (s *StreamOutput) SendDirect(task int32, o Options, values ...any) error {
 	if s.stream == nil {
-		return s.undeclared()
+		return undeclared(s.name)
 	}
 	anchor, more := split(o.Anchors)
 	return s.out.runner.EmitDirect(task, s.stream, anchor, more, o.ID, s.out.slab.keep(values))
 }
 
-func (s *StreamOutput) undeclared() error {
-	return fmt.Errorf("emit on stream %q: the component declares no such stream", s.name)
+func undeclared(stream string) error {
+	return fmt.Errorf("emit on stream %q: the component declares no such stream", stream)
 }
 
 func split(anchors []*Tuple) (*Tuple, []*Tuple) {
