@@ -72,6 +72,16 @@ func (b *blob) acquire(ctx context.Context) error {
 	}
 }
 
+// tryAcquire is acquire for whoever can do without.
+func (b *blob) tryAcquire() bool {
+	select {
+	case b.lock <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 func (b *blob) release() { <-b.lock }
 
 // present only looks whether the blob is there.

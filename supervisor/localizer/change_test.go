@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
 // changes collects what a slot is told.
@@ -220,6 +221,37 @@ func TestCleanAboveTheCacheSize(t *testing.T) {
 	}
 	if c := content(t, files, "stop.words.current"); len(c) != 1000 {
 		t.Error("a recently used blob is gone")
+	}
+}
+
+// TestCleanLeavesWhatIsBeingWritten cleans in the middle of a commit: the new version and a temporary file are there, the link
+// still leads to the old version.
+func TestCleanLeavesWhatIsBeingWritten(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(c *Config) { c.CheckEvery = time.Nanosecond })
+	s.nimbus.submitAll(t)
+	s.localize(t, 1, nil)
+	files := s.layout.UserFiles(owner)
+	fresh, temporary := filepath.Join(files, "stop.words.2"), localstate.TempName(files, "stop.words.version")
+	must(t, errors.Join(os.WriteFile(fresh, []byte("v2"), 0o600), os.WriteFile(temporary, []byte("2"), 0o600)))
+	s.mu.Lock()
+	b := s.blobs[filepath.Join(files, "stop.words")]
+	s.mu.Unlock()
+	must(t, b.acquire(t.Context()))
+	s.clean(t.Context())
+	b.release()
+	for _, path := range []string{fresh, temporary} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("removed while somebody wrote it: %v", err)
+		}
+	}
+	s.clean(t.Context())
+	if _, err := os.Stat(fresh); err == nil {
+		t.Error("a version that nothing leads to is still there")
+	}
+	s.again(t).localize(t, 1, nil)
+	if _, err := os.Stat(temporary); err == nil {
+		t.Error("a temporary file is still there after the next start")
 	}
 }
 

@@ -30,8 +30,9 @@ func (l *Localizer) recover() error {
 	return l.recoverErr
 }
 
-// emptyTmp empties the tmp folder and removes what stock's own localizer leaves unfinished beside a topology's blobs. A topology
-// whose version file is missing is made complete by the next Localize, or removed by clean.
+// emptyTmp empties the tmp folder and removes temporary files in the owners' folders, and what stock's own localizer leaves
+// unfinished beside a topology's blobs. A topology whose version file is missing is made complete by the next Localize, or
+// removed by clean.
 func (l *Localizer) emptyTmp() error {
 	layout := l.cfg.Layout
 	if err := os.RemoveAll(layout.Tmp()); err != nil {
@@ -42,8 +43,13 @@ func (l *Localizer) emptyTmp() error {
 			return err
 		}
 	}
+	temporary := localstate.TempPrefix + "*"
+	patterns := []string{filepath.Join(layout.UserFiles("*"), temporary), filepath.Join(layout.UserArchives("*"), temporary)}
 	for _, name := range []string{localstate.TopologyJar, localstate.TopologyCode, localstate.TopologyConf, localstate.Resources} {
-		paths, err := filepath.Glob(filepath.Join(layout.Topologies(), "*", name+".[0-9]*"))
+		patterns = append(patterns, filepath.Join(layout.Topologies(), "*", name+".[0-9]*"))
+	}
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			return err
 		}
@@ -167,10 +173,10 @@ func (l *Localizer) unusedBlobs() (found []unused, total int64) {
 				}
 				total += candidate.size
 				l.mu.Lock()
-				held := l.held(place.id())
+				b := l.blobs[place.id()]
 				l.mu.Unlock()
-				if held {
-					l.dropOldVersions(place, paths)
+				if b != nil {
+					l.dropOldVersions(b, place, paths)
 				} else {
 					found = append(found, candidate)
 				}
@@ -189,7 +195,7 @@ func groupByKey(dir string) map[string][]string {
 	groups := map[string][]string{}
 	for _, entry := range entries {
 		dot := strings.LastIndexByte(entry.Name(), '.')
-		if dot <= 0 {
+		if dot <= 0 || strings.HasPrefix(entry.Name(), localstate.TempPrefix) { // somebody writes it just now
 			continue
 		}
 		key, path := entry.Name()[:dot], filepath.Join(dir, entry.Name())
@@ -202,8 +208,13 @@ func groupByKey(dir string) map[string][]string {
 	return groups
 }
 
-// dropOldVersions removes versions that a worker may still have had open when they were replaced, one round later.
-func (l *Localizer) dropOldVersions(place *userPlace, paths []string) {
+// dropOldVersions removes versions that a worker may still have had open when they were replaced, one round later. While
+// somebody changes the blob it does nothing: the new version is there before the link leads to it.
+func (l *Localizer) dropOldVersions(b *blob, place *userPlace, paths []string) {
+	if !b.tryAcquire() {
+		return
+	}
+	defer b.release()
 	link, err := os.Lstat(place.current())
 	if err != nil || time.Since(link.ModTime()) < l.cfg.CheckEvery {
 		return
