@@ -33,6 +33,10 @@ const (
 	recordPut     = 'p'
 	recordDelete  = 'd'
 	journalSuffix = ".journal" // beside the folder: inside, every name is a bucket
+
+	// journalAdvice is what can be done without the journal. The files of its blobs were written too, only not synced.
+	journalAdvice = "move it away and start again: nothing is lost unless the machine itself crashed since the last submits, " +
+		"whose topologies must be submitted again then"
 )
 
 type journal struct {
@@ -145,9 +149,11 @@ func (s *Store) openJournal() error {
 		return errors.Join(err, j.renew(), syncDir(filepath.Dir(s.dir)))
 	}
 	if string(text[:len(journalHead)]) != journalHead {
-		return fmt.Errorf("%s is no journal of this version", j.file.Name())
+		return fmt.Errorf("%s is no journal of this version; if a newer gust wrote it, start that one, else %s", j.file.Name(), journalAdvice)
 	}
-	if err := s.replay(text); err != nil {
+	if err := s.replay(text); errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%s: %w; restore it from a backup, or %s", j.file.Name(), err, journalAdvice)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", j.file.Name(), err)
 	}
 	return j.renew()

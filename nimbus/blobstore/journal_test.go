@@ -188,6 +188,15 @@ func TestJournalDamageIsNamed(t *testing.T) {
 		if name == "Record" && !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: Load = %v, want ErrDamaged", name, err)
 		}
+		if !strings.Contains(err.Error(), "move it away and start again") {
+			t.Errorf("%s: Load = %v, which does not say what to do", name, err)
+		}
+		if err := os.Rename(after+journalSuffix, after+".aside"); err != nil {
+			t.Fatal(err)
+		}
+		if s := open(t, after); read(t, s, "a") != "first" || read(t, s, "b") != "second" {
+			t.Errorf("%s: what to do does not help", name)
+		}
 	}
 }
 
