@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/cluster"
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/nimbus/blobstore"
 	"github.com/gust-stream/gust/nimbus/scheduler"
 	"github.com/gust-stream/gust/thrift/rpc"
@@ -37,6 +38,8 @@ type Deps struct {
 	Cluster *cluster.State
 	// Blobs is the blob store; Run loads it.
 	Blobs *blobstore.Store
+	// Files are the files that this process may have open; nil is no bound but those on numbers.
+	Files *openfiles.Pool
 	// Log is where it logs to.
 	Log *zap.Logger
 	// Now is the clock; nil is time.Now. Ages use its monotonic reading.
@@ -117,12 +120,19 @@ func New(cfg Config, deps Deps) *Nimbus {
 		suspects:  make(chan map[string]bool),
 		elections: make(chan struct{}, 1),
 	}
-	n.uploads = newSessions(cfg.SessionTimeout, maxTransfers, dropUpload)
-	n.blobUploads = newSessions(cfg.SessionTimeout, maxTransfers, func(u *blobUpload) { u.upload.Abort() })
-	n.blobDownloads = newSessions(cfg.SessionTimeout, maxTransfers, func(b *blobstore.Blob) { _ = b.Close() })
-	n.blobLists = newSessions(cfg.SessionTimeout, maxListings, func([]string) {})
+	share := func() *openfiles.Share {
+		if deps.Files == nil {
+			return nil
+		}
+		return deps.Files.Share()
+	}
+	n.uploads = newSessions(cfg.SessionTimeout, maxTransfers, share(), dropUpload)
+	n.blobUploads = newSessions(cfg.SessionTimeout, maxTransfers, share(), func(u *blobUpload) { u.upload.Abort() })
+	n.blobDownloads = newSessions(cfg.SessionTimeout, maxTransfers, share(), func(b *blobstore.Blob) { _ = b.Close() })
+	n.blobLists = newSessions(cfg.SessionTimeout, maxListings, nil, func([]string) {})
 	n.pusher = newPusher(n.log, n.pushTarget)
 	server := cfg.Server
+	server.Files = share()
 	server.Encoded = n.encoded()
 	n.server = rpc.New(server, storm.NewNimbusProcessor(n), n.log.Named("thrift"))
 	return n

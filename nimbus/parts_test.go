@@ -4,6 +4,7 @@ package nimbus
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/nimbus/lifecycle"
 	"github.com/gust-stream/gust/nimbus/scheduler"
 	"github.com/gust-stream/gust/supervisor/localstate"
@@ -25,7 +27,7 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	var dropped []string
-	s := newSessions(time.Minute, 2, func(v string) { dropped = append(dropped, v) })
+	s := newSessions(time.Minute, 2, nil, func(v string) { dropped = append(dropped, v) })
 	for i, key := range []string{"first", "a", "b"} {
 		s.open(key, key, start.Add(time.Duration(i-2)*time.Second))
 	}
@@ -48,6 +50,41 @@ func TestSessions(t *testing.T) {
 	}
 	if _, err := s.end("a"); !errors.Is(err, errNoSession) {
 		t.Errorf("second end says %v", err)
+	}
+}
+
+// TestSessionsShareFiles has tables with room for many transfers and a process that may open few files.
+func TestSessionsShareFiles(t *testing.T) {
+	t.Parallel()
+	files := openfiles.New(16) // four are held back, one is each table's own
+	now := time.Now()
+	var dropped []string
+	table := func() *sessions[string] {
+		return newSessions(time.Minute, 100, files.Share(), func(v string) { dropped = append(dropped, v) })
+	}
+	greedy, other := table(), table()
+	for i := range 20 {
+		greedy.open(fmt.Sprint(i), fmt.Sprint(i), now.Add(time.Duration(i)))
+	}
+	if len(greedy.byKey) != 11 || len(dropped) != 9 || dropped[0] != "0" {
+		t.Errorf("%d transfers are open, dropped are %v", len(greedy.byKey), dropped)
+	}
+	dropped = nil
+	other.open("a", "a", now)
+	other.open("b", "b", now)
+	if diff := cmp.Diff([]string{"a"}, dropped); diff != "" {
+		t.Errorf("the other table dropped (-want +have):\n%s", diff)
+	}
+	greedy.close()
+	if _, err := other.end("b"); err != nil {
+		t.Error(err)
+	}
+	dropped = nil
+	for i := range 11 {
+		other.open(fmt.Sprint(i), fmt.Sprint(i), now)
+	}
+	if len(dropped) > 0 {
+		t.Errorf("files that were given back are missing: dropped %v", dropped)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/gust-stream/gust/internal/openfiles"
 )
 
 // errNoSession is what a call gets that names a transfer which does not exist or has expired.
@@ -21,14 +23,16 @@ type session[T any] struct {
 	value T
 	// ended is guarded by mu.
 	ended bool
-	// used is guarded by the mutex of the table.
-	used time.Time
+	// used and counted, which says that a file was taken for it, are guarded by the mutex of the table.
+	used    time.Time
+	counted bool
 }
 
 // sessions is a table of transfers by key, bounded in number.
 type sessions[T any] struct {
 	ttl   time.Duration
 	limit int
+	files *openfiles.Share // one taken for each transfer
 	// drop gives back what a transfer holds that is not finished.
 	drop func(T)
 
@@ -37,19 +41,21 @@ type sessions[T any] struct {
 	byKey map[string]*session[T]
 }
 
-func newSessions[T any](ttl time.Duration, limit int, drop func(T)) *sessions[T] {
-	return &sessions[T]{ttl: ttl, limit: limit, drop: drop, byKey: map[string]*session[T]{}}
+func newSessions[T any](ttl time.Duration, limit int, files *openfiles.Share, drop func(T)) *sessions[T] {
+	return &sessions[T]{ttl: ttl, limit: limit, files: files, drop: drop, byKey: map[string]*session[T]{}}
 }
 
-// open adds a transfer. When the table is full, the one that was not used for longest is dropped for it: somebody who begins
-// transfers and never goes on with them must not keep others from theirs until those time out.
+// open adds a transfer. When the table is full or no file is left for it, the one that was not used for longest is dropped for it:
+// somebody who begins transfers and never goes on with them must not keep others from theirs until those time out.
 func (s *sessions[T]) open(key string, value T, now time.Time) {
 	var oldest *session[T]
 	s.mu.Lock()
-	if len(s.byKey) >= s.limit {
+	counted := len(s.byKey) < s.limit && s.files.Take()
+	if !counted && len(s.byKey) > 0 {
 		oldest = s.takeOldest()
+		counted, oldest.counted = oldest.counted, false
 	}
-	s.byKey[key] = &session[T]{value: value, used: now}
+	s.byKey[key] = &session[T]{value: value, used: now, counted: counted}
 	s.mu.Unlock()
 	if oldest != nil {
 		s.dropped(oldest)
@@ -66,6 +72,16 @@ func (s *sessions[T]) takeOldest() *session[T] {
 	}
 	t := s.byKey[oldest]
 	delete(s.byKey, oldest)
+	return t
+}
+
+// remove takes a transfer out of the table and gives its file back; the caller holds mu.
+func (s *sessions[T]) remove(key string) *session[T] {
+	t := s.byKey[key]
+	delete(s.byKey, key)
+	if t != nil && t.counted {
+		s.files.Give()
+	}
 	return t
 }
 
@@ -100,8 +116,7 @@ func (s *sessions[T]) use(key string, now time.Time, f func(*T) error) error {
 func (s *sessions[T]) end(key string) (T, error) {
 	var none T
 	s.mu.Lock()
-	t := s.byKey[key]
-	delete(s.byKey, key)
+	t := s.remove(key)
 	s.mu.Unlock()
 	if t == nil {
 		return none, fmt.Errorf("session %q: %w", key, errNoSession)
@@ -127,8 +142,7 @@ func (s *sessions[T]) dropWhere(want func(*session[T]) bool) {
 	s.mu.Lock()
 	for key, t := range s.byKey {
 		if want(t) {
-			delete(s.byKey, key)
-			gone = append(gone, t)
+			gone = append(gone, s.remove(key))
 		}
 	}
 	s.mu.Unlock()

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/supervisor/container"
 	"github.com/gust-stream/gust/supervisor/localizer"
 	"github.com/gust-stream/gust/supervisor/localstate"
@@ -71,7 +72,9 @@ type Supervisor struct {
 type Deps struct {
 	// Cluster is closed by whoever opened it, after Run has ended.
 	Cluster ClusterState
-	Log     *zap.Logger
+	// Files are those that connections of peers may take; nil is no bound but that on their number.
+	Files *openfiles.Share
+	Log   *zap.Logger
 }
 
 // New makes a supervisor. It opens nothing and starts nothing.
@@ -100,7 +103,7 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 	}
 	s.server = rpc.New(rpc.Config{
 		Addr:    net.JoinHostPort(cfg.BindHost, strconv.Itoa(cfg.ThriftPort)),
-		Workers: cfg.ThriftThreads, MaxFrame: cfg.MaxFrame,
+		Workers: cfg.ThriftThreads, MaxFrame: cfg.MaxFrame, Files: deps.Files,
 	}, storm.NewSupervisorProcessor(&service{s}), logger.Named("thrift"))
 	return s, nil
 }

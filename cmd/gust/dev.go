@@ -19,8 +19,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/internal/run"
 	"github.com/gust-stream/gust/nimbus"
+	"github.com/gust-stream/gust/supervisor"
 )
 
 func newDev() *cobra.Command {
@@ -104,7 +106,11 @@ func runDev(ctx context.Context, site devSite, ready func(context.Context) error
 // startDev starts the parts.
 func startDev(ctx context.Context, site devSite, stack *run.Stack) (*nimbus.Nimbus, error) {
 	local := config.LocalDir(site.conf, site.sources.StormHome)
-	zk, err := newZookeeperServer(site.conf, site.bind, filepath.Join(local, "zookeeper"), site.log)
+	files, err := openfiles.OfProcess()
+	if err != nil {
+		return nil, err
+	}
+	zk, err := newZookeeperServer(site.conf, site.bind, filepath.Join(local, "zookeeper"), files, site.log)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +127,7 @@ func startDev(ctx context.Context, site devSite, stack *run.Stack) (*nimbus.Nimb
 		state.Close()
 		return nil
 	})
-	n, err := buildNimbus(site.conf, site.sources, site.bind, state, site.log)
+	n, err := buildNimbus(site.conf, site.sources, site.bind, nimbus.Deps{Cluster: state, Files: files, Log: site.log})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +135,7 @@ func startDev(ctx context.Context, site devSite, stack *run.Stack) (*nimbus.Nimb
 		return nil, err
 	}
 	stack.Start("nimbus", n.Run)
-	s, err := buildSupervisor(site.conf, site.sources, site.bind, state, site.log, true)
+	s, err := buildSupervisor(site.conf, site.sources, site.bind, supervisor.Deps{Cluster: state, Files: files.Share(), Log: site.log}, true)
 	if err != nil {
 		return nil, err
 	}

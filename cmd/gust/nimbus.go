@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/nimbus"
 	"github.com/gust-stream/gust/nimbus/blobstore"
 )
@@ -36,7 +36,11 @@ func newNimbus() *cobra.Command {
 				return err
 			}
 			defer state.Close()
-			n, err := buildNimbus(conf, sources, d.bind, state, log)
+			files, err := openfiles.OfProcess()
+			if err != nil {
+				return err
+			}
+			n, err := buildNimbus(conf, sources, d.bind, nimbus.Deps{Cluster: state, Files: files, Log: log})
 			if err != nil {
 				return err
 			}
@@ -53,13 +57,13 @@ func newNimbus() *cobra.Command {
 }
 
 // buildNimbus makes a Nimbus from the conf; it does not start it.
-func buildNimbus(conf config.Conf, sources config.Sources, bind string, state *cluster.State, log *zap.Logger) (*nimbus.Nimbus, error) {
+func buildNimbus(conf config.Conf, sources config.Sources, bind string, deps nimbus.Deps) (*nimbus.Nimbus, error) {
 	cfg, err := nimbus.ConfigFrom(conf, sources.StormHome, sources.StormVersion, bind)
 	if err != nil {
 		return nil, err
 	}
-	blobs := blobstore.New(filepath.Join(config.BlobRoot(conf, sources.StormHome), "blobs"))
-	return nimbus.New(cfg, nimbus.Deps{Cluster: state, Blobs: blobs, Log: log}), nil
+	deps.Blobs = blobstore.New(filepath.Join(config.BlobRoot(conf, sources.StormHome), "blobs"))
+	return nimbus.New(cfg, deps), nil
 }
 
 func runNimbus(ctx context.Context, n *nimbus.Nimbus) error {

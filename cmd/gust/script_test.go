@@ -34,6 +34,8 @@ func TestScripts(t *testing.T) {
 			"await":    await,
 			"nothere":  nothere,
 			"pidsgone": pidsgone,
+			"idle":     idle,
+			"uploads":  uploads,
 		},
 	})
 }

@@ -6,10 +6,9 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
-	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/supervisor"
 )
 
@@ -35,7 +34,11 @@ func newSupervisor() *cobra.Command {
 				return err
 			}
 			defer state.Close()
-			s, err := buildSupervisor(conf, sources, d.bind, state, log, false)
+			files, err := openfiles.OfProcess()
+			if err != nil {
+				return err
+			}
+			s, err := buildSupervisor(conf, sources, d.bind, supervisor.Deps{Cluster: state, Files: files.Share(), Log: log}, false)
 			if err != nil {
 				return err
 			}
@@ -47,12 +50,13 @@ func newSupervisor() *cobra.Command {
 }
 
 // buildSupervisor makes a supervisor from the conf; it does not start it.
-func buildSupervisor(conf config.Conf, sources config.Sources, bind string, state *cluster.State, log *zap.Logger, killWorkers bool) (*supervisor.Supervisor, error) {
+func buildSupervisor(conf config.Conf, sources config.Sources, bind string, deps supervisor.Deps, killWorkers bool,
+) (*supervisor.Supervisor, error) {
 	cfg, err := supervisor.FromConf(conf, sources)
 	if err != nil {
 		return nil, err
 	}
 	cfg.BindHost = bind
 	cfg.KillWorkersOnStop = killWorkers
-	return supervisor.New(cfg, supervisor.Deps{Cluster: state, Log: log})
+	return supervisor.New(cfg, deps)
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/zookeeper/server"
 )
 
@@ -36,7 +37,15 @@ func newZookeeper() *cobra.Command {
 			if dir == "" {
 				dir = filepath.Join(config.LocalDir(conf, sources.StormHome), "zookeeper")
 			}
-			return runZookeeper(cmd.Context(), conf, d.bind, dir, log)
+			files, err := openfiles.OfProcess()
+			if err != nil {
+				return err
+			}
+			zk, err := newZookeeperServer(conf, d.bind, dir, files, log)
+			if err != nil {
+				return err
+			}
+			return runZookeeper(cmd.Context(), zk, dir, log)
 		},
 	}
 	d.register(cmd, "")
@@ -44,16 +53,12 @@ func newZookeeper() *cobra.Command {
 	return cmd
 }
 
-func newZookeeperServer(conf config.Conf, bind, dir string, log *zap.Logger) (*server.Server, error) {
+func newZookeeperServer(conf config.Conf, bind, dir string, files *openfiles.Pool, log *zap.Logger) (*server.Server, error) {
 	port := strconv.FormatInt(conf.Int(config.StormZookeeperPort, 2181), 10)
-	return server.New(server.Config{Addr: net.JoinHostPort(bind, port), Dir: dir}, log)
+	return server.New(server.Config{Addr: net.JoinHostPort(bind, port), Dir: dir, Files: files.Share()}, log)
 }
 
-func runZookeeper(ctx context.Context, conf config.Conf, bind, dir string, log *zap.Logger) error {
-	zk, err := newZookeeperServer(conf, bind, dir, log)
-	if err != nil {
-		return err
-	}
+func runZookeeper(ctx context.Context, zk *server.Server, dir string, log *zap.Logger) error {
 	addr, err := zk.Listen()
 	if err != nil {
 		return fmt.Errorf("start the cluster state: %w", err)

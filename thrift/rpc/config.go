@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/gust-stream/gust/internal/openfiles"
 )
 
 // Defaults for settings that are left at zero. They are those of Storm's
@@ -53,6 +55,9 @@ type Config struct {
 	// peer takes the place of the one that has been idle longest, or is
 	// turned away when none is idle.
 	MaxConns int
+	// Files, where set, bounds connections together with what else this
+	// process has open, in the same way as MaxConns.
+	Files *openfiles.Share
 	// QueueLen is how many calls may wait for one of the Workers; further
 	// calls are answered with an exception at once.
 	QueueLen int

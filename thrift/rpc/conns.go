@@ -4,13 +4,18 @@
 
 package rpc
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/gust-stream/gust/internal/openfiles"
+)
 
 // conns knows every open connection. Idle ones stand in a ring, the longest
 // idle first, so that a new peer can take its place at the bound and a
 // stopping server can close them without touching running calls.
 type conns struct {
 	limit int
+	files *openfiles.Share // one taken for each connection
 
 	mu       sync.Mutex
 	all      map[*conn]struct{} // guarded by mu
@@ -23,8 +28,8 @@ type ring struct {
 	first, last *conn
 }
 
-func newConns(limit int) *conns {
-	return &conns{limit: limit, all: make(map[*conn]struct{})}
+func newConns(limit int, files *openfiles.Share) *conns {
+	return &conns{limit: limit, files: files, all: make(map[*conn]struct{})}
 }
 
 // add takes in a new connection, idle. At the bound it closes and returns the
@@ -35,12 +40,12 @@ func (s *conns) add(c *conn) (evicted *conn, ok bool) {
 	if s.draining {
 		return nil, false
 	}
-	if len(s.all) >= s.limit {
+	if len(s.all) >= s.limit || !s.files.Take() {
 		evicted = s.idle.first
 		if evicted == nil {
 			return nil, false
 		}
-		s.drop(evicted)
+		s.end(evicted) // the new one has its file now
 	}
 	s.all[c] = struct{}{}
 	s.idle.push(c)
@@ -105,12 +110,17 @@ func (s *conns) len() int {
 	return len(s.all)
 }
 
-// drop needs mu. It closes the TCP connection below TLS: a farewell could
-// block on a peer that reads nothing.
+// drop ends a connection that has not ended yet; it needs mu.
 func (s *conns) drop(c *conn) {
-	if _, ok := s.all[c]; !ok {
-		return
+	if _, ok := s.all[c]; ok {
+		s.end(c)
+		s.files.Give()
 	}
+}
+
+// end needs mu. It closes the TCP connection below TLS: a farewell could
+// block on a peer that reads nothing.
+func (s *conns) end(c *conn) {
 	delete(s.all, c)
 	s.idle.remove(c)
 	_ = c.raw.Close() // nothing is left to be done about it

@@ -18,6 +18,7 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -361,9 +362,27 @@ func TestAllPlacesTaken(t *testing.T) {
 	}
 }
 
+// bounded gives a server n connections: by their number, and by the files that may be open.
+func bounded(t *testing.T, n int, test func(t *testing.T, cfg Config)) {
+	t.Helper()
+	for name, cfg := range map[string]Config{
+		"ByNumber": {MaxConns: n},
+		"ByFiles":  {Files: openfiles.New(n).Share()}, // so few that none is held back
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, cfg)
+		})
+	}
+}
+
 func TestNewPeerTakesThePlaceOfTheLongestIdle(t *testing.T) {
 	t.Parallel()
-	s := start(t, Config{MaxConns: 2}, echo())
+	bounded(t, 2, newPeerTakesThePlaceOfTheLongestIdle)
+}
+
+func newPeerTakesThePlaceOfTheLongestIdle(t *testing.T, cfg Config) {
+	s := start(t, cfg, echo())
 	_, first := dialTest(t, s.addr, ClientConfig{})
 	_, second := dialTest(t, s.addr, ClientConfig{})
 	for _, n := range []*storm.NimbusClient{second, first} { // so the second is idle longer
@@ -383,7 +402,11 @@ func TestNewPeerTakesThePlaceOfTheLongestIdle(t *testing.T) {
 
 func TestPeerIsRefusedWhenNoneIsIdle(t *testing.T) {
 	t.Parallel()
-	s := start(t, Config{MaxConns: 1}, echo())
+	bounded(t, 1, peerIsRefusedWhenNoneIsIdle)
+}
+
+func peerIsRefusedWhenNoneIsIdle(t *testing.T, cfg Config) {
+	s := start(t, cfg, echo())
 	half := plain(t, s.addr)
 	if _, err := half.Write([]byte{0, 0}); err != nil {
 		t.Fatal(err)

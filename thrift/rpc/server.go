@@ -62,7 +62,7 @@ func New(cfg Config, processor thrift.TProcessor, logger *zap.Logger) *Server {
 	if s.fault != nil {
 		return s // good for nothing but telling why
 	}
-	s.conns = newConns(cfg.MaxConns)
+	s.conns = newConns(cfg.MaxConns, cfg.Files)
 	s.buffers = newBufferPool(cfg.MaxFrame)
 	s.budget = semaphore.NewWeighted(cfg.MaxBuffered)
 	s.places = make(chan struct{}, cfg.Workers)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gust-stream/gust/internal/openfiles"
 )
 
 // Config says where a Server listens, where it keeps its files, and its limits.
@@ -28,6 +30,9 @@ type Config struct {
 	// MaxConns bounds open connections. Past it the oldest one that has not said who
 	// it is makes room, else the new one is closed. Default 20000.
 	MaxConns int
+	// Files, where set, bounds connections together with what else this process has
+	// open, in the same way as MaxConns.
+	Files *openfiles.Share
 	// HandshakeTimeout is how long a connection may stay silent before its session
 	// starts. Default 10 s.
 	HandshakeTimeout time.Duration

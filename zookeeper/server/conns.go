@@ -7,19 +7,33 @@ package server
 import (
 	"container/list"
 	"sync"
+
+	"github.com/gust-stream/gust/internal/openfiles"
 )
 
 // conns holds open connections; those without a session are also in order of
 // arrival. Its owner guards it.
 type conns struct {
+	limit   int
+	files   *openfiles.Share        // one taken for each connection
 	open    map[*conn]*list.Element // nil element: has a session
 	waiting *list.List
 	closed  bool
 }
 
-func newConns() conns { return conns{open: map[*conn]*list.Element{}, waiting: list.New()} }
+func newConns(limit int, files *openfiles.Share) conns {
+	return conns{limit: limit, files: files, open: map[*conn]*list.Element{}, waiting: list.New()}
+}
 
 func (cs *conns) len() int { return len(cs.open) }
+
+// room takes a file for one more connection, if need be from one that has not said who it is.
+func (cs *conns) room() bool {
+	if cs.len() < cs.limit && cs.files.Take() {
+		return true
+	}
+	return cs.evict() && cs.files.Take()
+}
 
 func (cs *conns) add(c *conn) { cs.open[c] = cs.waiting.PushBack(c) }
 
@@ -32,7 +46,10 @@ func (cs *conns) greeted(c *conn) {
 
 func (cs *conns) remove(c *conn) {
 	cs.greeted(c)
-	delete(cs.open, c)
+	if _, ok := cs.open[c]; ok {
+		delete(cs.open, c)
+		cs.files.Give()
+	}
 }
 
 // evict closes the connection that has waited longest without starting a session.

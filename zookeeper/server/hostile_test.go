@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/zookeeper/jute"
 )
 
@@ -157,7 +158,19 @@ func TestIdleConnections(t *testing.T) {
 // TestTooManyConnections makes room by closing those that never said who they are.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
-	s := start(t, t.TempDir(), func(c *Config) { c.MaxConns = 5; c.HandshakeTimeout = wait })
+	for name, bound := range map[string]func(*Config){
+		"ByNumber": func(c *Config) { c.MaxConns = 5 },
+		"ByFiles":  func(c *Config) { c.Files = openfiles.New(6).Share() }, // one is held back
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tooManyConnections(t, bound)
+		})
+	}
+}
+
+func tooManyConnections(t *testing.T, bound func(*Config)) {
+	s := start(t, t.TempDir(), func(c *Config) { bound(c); c.HandshakeTimeout = wait })
 	good := dialRaw(t, s.addr)
 	good.hello(20000)
 	first := dialRaw(t, s.addr)

@@ -76,15 +76,16 @@ func New(cfg Config, logger *zap.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	cfg = cfg.withDefaults()
 	started := time.Now()
 	logger = logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(core, time.Second, sameLogs, 0)
 	}))
 	return &Server{
-		cfg: cfg.withDefaults(), log: logger.Named("zookeeper"),
+		cfg: cfg, log: logger.Named("zookeeper"),
 		reqs: make(chan request, requestQueue), stopped: make(chan struct{}),
 		large:  newBudget(largeBudget),
-		conns:  newConns(),
+		conns:  newConns(cfg.MaxConns, cfg.Files),
 		wall:   time.Now,
 		mono:   func() time.Duration { return time.Since(started) },
 		opener: openOSFile,
@@ -200,7 +201,7 @@ func (s *Server) accept(ctx context.Context) error {
 // start registers a connection and its reader, or closes it if there are too many.
 func (s *Server) start(nc net.Conn) {
 	s.mu.Lock()
-	if s.conns.closed || s.conns.len() >= s.cfg.MaxConns && !s.conns.evict() {
+	if s.conns.closed || !s.conns.room() {
 		s.mu.Unlock()
 		_ = nc.Close() // nobody has used it
 		return
