@@ -17,10 +17,41 @@ const watchPause = time.Second
 
 // watchChildren calls changed at once and after each change of a node's children, until ctx or the state ends.
 func (s *State) watchChildren(ctx context.Context, node string, changed func()) error {
+	return s.keepWatch(ctx, func() (events <-chan zk.Event, err error) {
+		_, _, events, err = s.conn.ChildrenW(s.root + node)
+		return events, err
+	}, changed)
+}
+
+// watchData calls changed with a node's data, nil if it is absent, at once and after each change, until ctx or the state ends.
+func (s *State) watchData(ctx context.Context, node string, changed func([]byte)) error {
+	var data []byte
+	return s.keepWatch(ctx, func() (<-chan zk.Event, error) {
+		var events <-chan zk.Event
+		var err error
+		data, _, events, err = s.conn.GetW(s.root + node)
+		if errors.Is(err, zk.ErrNoNode) {
+			var exists bool
+			if exists, _, events, err = s.conn.ExistsW(s.root + node); exists && err == nil {
+				err = errAppeared
+			}
+			data = nil
+		} else if data == nil {
+			data = []byte{}
+		}
+		return events, err
+	}, func() { changed(data) })
+}
+
+// errAppeared tells that a node came into being between two looks; the next look finds it.
+var errAppeared = errors.New("the node has just appeared")
+
+// keepWatch sets a watch by look and calls changed, again and again. look runs in another goroutine, but never beside changed.
+func (s *State) keepWatch(ctx context.Context, look func() (<-chan zk.Event, error), changed func()) error {
 	for {
 		var events <-chan zk.Event
 		err := s.call(ctx, func() (err error) {
-			_, _, events, err = s.conn.ChildrenW(s.root + node)
+			events, err = look()
 			return err
 		})
 		switch {
@@ -28,6 +59,8 @@ func (s *State) watchChildren(ctx context.Context, node string, changed func()) 
 			return ctx.Err()
 		case errors.Is(err, ErrClosed):
 			return err
+		case errors.Is(err, errAppeared):
+			continue
 		case err != nil:
 			if err := s.waitSession(ctx); err != nil {
 				return err
