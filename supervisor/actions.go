@@ -59,13 +59,13 @@ func (p *port) localize(attempt int, a *storm.LocalAssignment) {
 	p.inTurn(a.TopologyID, func(context.Context) {
 		defer cancel()
 		topology, err := p.blobs.Localize(ctx, p.request(a))
-		p.post(func() slot.Event { return p.localized(attempt, a.TopologyID, topology, err) })
+		p.post(func() slot.Event { return p.localized(attempt, a, topology, err) })
 	})
 }
 
 // localized takes in the answer to an attempt, unless it is late.
-func (p *port) localized(attempt int, topologyID string, topology *localizer.Topology, err error) slot.Event {
-	f := p.files[topologyID]
+func (p *port) localized(attempt int, a *storm.LocalAssignment, topology *localizer.Topology, err error) slot.Event {
+	f := p.files[a.TopologyID]
 	if f == nil || f.attempt != attempt {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (p *port) localized(attempt int, topologyID string, topology *localizer.Top
 		return slot.LocalizationFailed{Attempt: attempt, Reason: err.Error()}
 	}
 	f.topology = topology
-	return slot.Localized{Attempt: attempt, Limits: p.cfg.limits(topology.Conf)}
+	return slot.Localized{Attempt: attempt, Limits: p.cfg.limits(topology, a)}
 }
 
 func (p *port) request(a *storm.LocalAssignment) localizer.Request {
@@ -125,7 +125,7 @@ func (p *port) updateBlobs(attempt int, a *storm.LocalAssignment) {
 			}
 		}
 		topology, err := p.blobs.Localize(ctx, p.request(a))
-		p.post(func() slot.Event { return p.localized(attempt, a.TopologyID, topology, err) })
+		p.post(func() slot.Event { return p.localized(attempt, a, topology, err) })
 	})
 }
 
@@ -197,8 +197,12 @@ func (p *port) freshCommand(topology *localizer.Topology, a *storm.LocalAssignme
 	if err != nil {
 		return container.Command{}, err
 	}
+	program, err := p.cfg.program(topology, a)
+	if err != nil {
+		return container.Command{}, err
+	}
 	return p.command(container.Command{
-		Topology: container.Topology(*topology), Port: p.number, WorkerID: random.String(), Resources: a.Resources,
+		Topology: container.Topology(*topology), Port: p.number, WorkerID: random.String(), Resources: a.Resources, Program: program,
 	}), nil
 }
 

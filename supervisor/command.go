@@ -21,6 +21,7 @@ func (s *Supervisor) command(c container.Command) container.Command {
 		LogDir:          s.cfg.LogDir,
 		LocalDir:        s.cfg.Layout.Local,
 		Artifacts:       s.cfg.Layout.Artifacts,
+		Hostname:        s.cfg.Hostname,
 		ExtClassPath:    s.cfg.ExtClassPath,
 		StormOptions:    s.stormOptions,
 		TaskRefreshSecs: s.cfg.TaskRefreshSecs,

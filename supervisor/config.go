@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/supervisor/localizer"
 	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/supervisor/slot"
+	"github.com/gust-stream/gust/thrift/storm"
 )
 
 // Config is what a supervisor is told. FromConf fills it; the fields may be changed before New.
@@ -31,6 +33,8 @@ type Config struct {
 	// what they inherit.
 	JavaHome, ExtClassPath string
 	Environ                []string
+	// GoWorker is the program of Go workers, unless a topology brings its own.
+	GoWorker string
 	// Overrides are the keys that the supervisor's own command line sets; workers get them too, on theirs, where all users
 	// of the machine can read them: so no secrets.
 	Overrides config.Conf
@@ -91,7 +95,8 @@ type Health struct {
 func FromConf(conf config.Conf, src config.Sources) (Config, error) {
 	var faults []error
 	hostname, err := hostname(conf)
-	faults = append(faults, err)
+	self, err2 := os.Executable()
+	faults = append(faults, err, err2)
 	secs := func(key string, def int64) time.Duration { return time.Duration(conf.Int(key, def)) * time.Second }
 	cfg := Config{
 		Conf: conf, StormHome: src.StormHome, StormVersion: src.StormVersion, ConfDir: src.ConfDir,
@@ -100,6 +105,7 @@ func FromConf(conf config.Conf, src config.Sources) (Config, error) {
 		},
 		LogDir:   config.LogDir(conf, src.StormHome),
 		JavaHome: os.Getenv("JAVA_HOME"), ExtClassPath: os.Getenv("STORM_EXT_CLASSPATH"), Environ: os.Environ(),
+		GoWorker: self,
 		Hostname: hostname,
 
 		ThriftPort:    int(conf.Int(config.SupervisorThriftPort, 6628)),
@@ -177,13 +183,15 @@ func (c Config) check() error {
 }
 
 // limits gives the ages at which a worker counts as hung, with a topology's own timeout taken in, and whether it has a twin,
-// which the machine's conf and the topology's can both ask for.
-func (c Config) limits(topology config.Conf) slot.Limits {
-	beat := max(c.WorkerTimeout, time.Duration(topology.Int(config.TopologyWorkerTimeoutSecs, 0))*time.Second)
-	return slot.Limits{
-		FirstHeartbeat: max(c.StartTimeout, beat), Heartbeat: beat,
-		Twin: c.Conf.Bool(config.GustWorkerTwinEnabled, false) || topology.Bool(config.GustWorkerTwinEnabled, false),
+// which the machine's conf and the topology's can both ask for. A Go worker starts faster than a twin takes over.
+func (c Config) limits(t *localizer.Topology, a *storm.LocalAssignment) slot.Limits {
+	beat := max(c.WorkerTimeout, time.Duration(t.Conf.Int(config.TopologyWorkerTimeoutSecs, 0))*time.Second)
+	twin := c.Conf.Bool(config.GustWorkerTwinEnabled, false) || t.Conf.Bool(config.GustWorkerTwinEnabled, false)
+	if twin {
+		program, err := c.program(t, a)
+		twin = program == "" && err == nil
 	}
+	return slot.Limits{FirstHeartbeat: max(c.StartTimeout, beat), Heartbeat: beat, Twin: twin}
 }
 
 // hostname is storm.local.hostname, or else the machine's full name as its resolver knows it.

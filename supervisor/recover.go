@@ -117,7 +117,7 @@ func (p *port) adopt(w *container.Worker, a *storm.LocalAssignment, topology *lo
 		p.board.setBeat(p.number, &beat.LSWorkerHeartbeat)
 	}
 	p.files[a.TopologyID] = &files{topology: topology}
-	p.step(slot.Adopted{Assignment: a, Limits: p.cfg.limits(topology.Conf), Beating: beat != nil})
+	p.step(slot.Adopted{Assignment: a, Limits: p.cfg.limits(topology, a), Beating: beat != nil})
 	r.seq = p.machine.Worker()
 	p.alive[r.seq] = r
 }

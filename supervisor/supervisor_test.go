@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/supervisor/localizer"
 	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -202,7 +203,8 @@ func TestTopologyTimeoutRaisesTheLimit(t *testing.T) {
 		{int64(60), 120 * time.Second, 60 * time.Second},
 		{int64(600), 600 * time.Second, 600 * time.Second},
 	} {
-		got := cfg.limits(config.Conf{config.TopologyWorkerTimeoutSecs: tc.secs})
+		topology := &localizer.Topology{Conf: config.Conf{config.TopologyWorkerTimeoutSecs: tc.secs}}
+		got := cfg.limits(topology, &storm.LocalAssignment{})
 		if got.FirstHeartbeat != tc.first || got.Heartbeat != tc.beat {
 			t.Errorf("topology.worker.timeout.secs %v gives %+v", tc.secs, got)
 		}

@@ -24,6 +24,9 @@ const defaultHeapMB = 768
 
 // Build answers what to execute. It fails only on values that cannot be meant, such as a class path entry of a wrong type.
 func (c Command) Build() (*Invocation, error) {
+	if c.Program != "" {
+		return c.buildGo(), nil
+	}
 	version := parseVersion(c.Topology.Version)
 	if c.Topology.Version == "" {
 		version = parseVersion(c.Host.Conf.String(config.SupervisorWorkerDefaultVersion, c.Host.StormVersion))

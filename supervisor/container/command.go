@@ -25,6 +25,8 @@ type Command struct {
 	Resources *storm.WorkerResources
 	// Archive is the class-data archive to use, or nil.
 	Archive *Archive
+	// Program is what a Go worker is run from, "" for a Java worker.
+	Program string
 	// TwinJar is the jar of the class that a twin begins with, "" for the command line of a worker.
 	TwinJar string
 }
@@ -44,6 +46,8 @@ type Host struct {
 	ConfDir string
 	// LogDir is storm.log.dir, LocalDir is storm.local.dir, Artifacts is the folder of all workers' artifacts.
 	LogDir, LocalDir, Artifacts string
+	// Hostname is what others reach this machine by.
+	Hostname string
 	// ExtClassPath is $STORM_EXT_CLASSPATH of the supervisor, may be empty.
 	ExtClassPath string
 	// StormOptions is what the supervisor's own command line adds to the conf, in the form of -Dstorm.options: key=value

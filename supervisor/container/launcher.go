@@ -137,11 +137,13 @@ func (l *Launcher) launch(cmd Command) (*Worker, error) {
 	if err := checkNames(cmd); err != nil {
 		return nil, err
 	}
-	if l.cfg.ClassData && cmd.Archive == nil {
-		cmd.Archive = l.archives.find(cmd.Host)
-	}
-	if err := useConfDirCopy(l.cfg.Layout, &cmd.Host); err != nil {
-		return nil, err
+	if cmd.Program == "" {
+		if l.cfg.ClassData && cmd.Archive == nil {
+			cmd.Archive = l.archives.find(cmd.Host)
+		}
+		if err := useConfDirCopy(l.cfg.Layout, &cmd.Host); err != nil {
+			return nil, err
+		}
 	}
 	invocation, err := cmd.Build()
 	if err != nil {
@@ -153,6 +155,9 @@ func (l *Launcher) launch(cmd Command) (*Worker, error) {
 	}
 	w := l.newWorker(cmd.WorkerID)
 	err = setUp(l.cfg.Layout, cmd)
+	if err == nil && cmd.Program != "" {
+		err = cmd.writeGoWorker(l.cfg.Layout)
+	}
 	if err == nil {
 		err = w.start(path, invocation, l.cfg.Environ, filepath.Join(l.cfg.Layout.Worker(w.id), "artifacts"), nil)
 	}

@@ -40,7 +40,7 @@ func findMain(workerID string) (identity, bool, error) {
 }
 
 func hasWorkerID(args []string, workerID string) bool {
-	return slices.Contains(args, "-Dworker.id="+workerID)
+	return slices.Contains(args, "-Dworker.id="+workerID) || isGoWorker(args, workerID)
 }
 
 // members lists the running processes that belong to the worker. The rules are in the package's documentation.

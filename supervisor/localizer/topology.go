@@ -161,7 +161,7 @@ func reserved(name string) bool {
 	case localstate.TopologyJar, localstate.TopologyCode, localstate.TopologyConf,
 		localstate.TopologyJar + localstate.VersionSuffix, localstate.TopologyCode + localstate.VersionSuffix,
 		localstate.TopologyConf + localstate.VersionSuffix, localstate.Resources, sharedDir,
-		"pids", "heartbeats", "tmp", "artifacts":
+		"pids", "heartbeats", "tmp", "artifacts", localstate.GoWorkerFile:
 		return true
 	}
 	return false
