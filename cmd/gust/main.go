@@ -39,9 +39,12 @@ func execute(args []string) int {
 	root.SetArgs(args[1:])
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
+	var code exitWith
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &code):
+		return int(code)
 	case errors.As(err, &exit):
 		return max(exit.ExitCode(), 1)
 	}
@@ -51,6 +54,11 @@ func execute(args []string) int {
 	}
 	return 1
 }
+
+// exitWith is the exit status of a command that has said why itself.
+type exitWith int
+
+func (e exitWith) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }
@@ -81,7 +89,7 @@ func newGust() *cobra.Command {
 	storm.Short = "Storm's client commands: jar, list, kill, ..."
 	root.Args = usage(cobra.NoArgs)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.AddCommand(newDev(), newDemo(), newNimbus(), newSupervisor(), newZookeeper(), newVersion(), storm)
+	root.AddCommand(newDev(), newDemo(), newNimbus(), newSupervisor(), newWorker(), newZookeeper(), newVersion(), storm)
 	return root
 }
 
