@@ -6,12 +6,14 @@ package engine_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gust-stream/gust/compat-tests/stockjava"
+	"github.com/gust-stream/gust/topology/engine"
 	"github.com/gust-stream/gust/topology/engine/enginetest"
 )
 
@@ -42,6 +44,37 @@ func TestJavaObjectsAreReadCompat(t *testing.T) {
 	for _, name := range enginetest.Names() {
 		if diff := cmp.Diff(enginetest.Describe(old[name]), enginetest.Describe(live[name])); diff != "" {
 			t.Errorf("%s: recorded -, now +:\n%s", name, diff)
+		}
+	}
+}
+
+// TestJavaReadsObjectsCompat lets Java deserialize the objects that are made for components with longer commands.
+func TestJavaReadsObjectsCompat(t *testing.T) {
+	var questions [][]byte
+	var want []string
+	for _, test := range []struct {
+		child engine.Child
+		spout bool
+		want  string
+	}{
+		{engine.Child{Command: []string{"./one"}}, false, "ShellBolt [./one] {} true true"},
+		{
+			engine.Child{Command: []string{"python3", "-u", "grüße 😀.py"}, Env: map[string]string{"A": "1", "B": ""}},
+			false,
+			"ShellBolt [python3, -u, grüße 😀.py] {A=1, B=} true true",
+		},
+		{engine.Child{Command: []string{"node", "spout.js"}, KeepDir: true}, true, "ShellSpout [node, spout.js] {} false true"},
+	} {
+		object, err := test.child.Object(test.spout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions = append(questions, []byte("read "+base64.StdEncoding.EncodeToString(object.SerializedJava)))
+		want = append(want, test.want)
+	}
+	for i, answer := range stockjava.Ask(t, "java", "Variants", questions) {
+		if string(answer) != want[i] {
+			t.Errorf("Java reads %s, want %s", answer, want[i])
 		}
 	}
 }

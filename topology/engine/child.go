@@ -34,6 +34,10 @@ type Child struct {
 	Class string
 }
 
+// LinkedCommand is the command of the components that are linked into a topology's binary: where they run as children, a script
+// starts the binary.
+func LinkedCommand(binary string) []string { return []string{"sh", binary + ".sh"} }
+
 // ReadChild gives the process that stands behind a component. The error has ErrNoChild in its chain where there is none.
 func ReadChild(object *storm.ComponentObject) (Child, error) {
 	c, _, err := readChild(object)

@@ -135,7 +135,7 @@ func TestDecideByKind(t *testing.T) {
 	logger := python()
 	logger.conf[config.TopologyEventloggerExecutors] = int64(1)
 	linked := python()
-	linked.topology.Spouts["words"].SpoutObject = shell("./words", "words")
+	linked.topology.Spouts["words"].SpoutObject = shell("sh", "words.sh")
 	linked.conf[config.GustTopologyGoBinary] = "words"
 	for _, test := range []struct {
 		name  string

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.io.Serializable;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -32,7 +34,10 @@ import org.apache.storm.topology.base.BaseRichBolt;
 import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Tuple;
 
-/** Serializes components and groupings of many makes. For each name on a line of its input it prints the object and the class files. */
+/**
+ * Serializes components and groupings of many makes. For each name on a line of its input it prints the object and the class files; for a line of
+ * "read" and an object it prints what that runs.
+ */
 public final class Variants {
     /** As in every tutorial. */
     public static class Plain extends ShellBolt implements IRichBolt {
@@ -305,10 +310,34 @@ public final class Variants {
         return String.join(" ", out);
     }
 
-    public static void main(String[] args) throws IOException {
+    private static String read(byte[] bytes) throws Exception {
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
+            Object o = in.readObject();
+            Class<?> base = o instanceof ShellBolt ? ShellBolt.class : ShellSpout.class;
+            Map<String, Object> values = new HashMap<>();
+            for (String name : List.of("command", "env", "changeDirectory", "running", "inputs", "pendingWrites")) {
+                try {
+                    Field field = base.getDeclaredField(name);
+                    field.setAccessible(true);
+                    values.put(name, field.get(o));
+                } catch (NoSuchFieldException e) {
+                    values.put(name, name); // a spout has fewer
+                }
+            }
+            boolean whole = values.get("running").equals(true) && values.get("inputs") != null && values.get("pendingWrites") != null;
+            return base.getSimpleName() + " " + Arrays.toString((String[]) values.get("command")) + " " + new TreeMap<>((Map<?, ?>) values.get("env"))
+                + " " + values.get("changeDirectory") + " " + whole;
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
         Scanner names = new Scanner(System.in);
         while (names.hasNextLine()) {
             String name = names.nextLine();
+            if (name.startsWith("read ")) {
+                System.out.println(read(Base64.getDecoder().decode(name.substring(5))));
+                continue;
+            }
             Object o = make(name);
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {

@@ -51,10 +51,11 @@ func (r *reader) newClass(tag byte) (*Class, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.take(8); err != nil { // the version of the class
+	version, err := r.take(8)
+	if err != nil {
 		return nil, err
 	}
-	c := &Class{Name: name}
+	c := &Class{Name: name, version: [8]byte(version)}
 	r.remember(c)
 	r.classes = append(r.classes, c)
 	if c.flags, err = r.byte(); err != nil {
@@ -83,12 +84,19 @@ func (r *reader) newField() (Field, error) {
 	if err != nil {
 		return Field{}, err
 	}
-	if kind == 'L' || kind == '[' { // its class follows, as a string
-		if _, err := r.value(); err != nil {
+	f := Field{Name: name, Type: kind}
+	if kind == 'L' || kind == '[' {
+		v, err := r.value()
+		if err != nil {
 			return Field{}, err
 		}
+		class, ok := v.(string)
+		if !ok {
+			return Field{}, malformed("a %T in place of a field's class", v)
+		}
+		f.class = class
 	}
-	return Field{Name: name, Type: kind}, nil
+	return f, nil
 }
 
 // newProxy reads the class of a dynamic proxy, which has interfaces and no name.
@@ -104,16 +112,19 @@ func (r *reader) newProxy() (*Class, error) {
 		return nil, malformed("%d interfaces", n)
 	}
 	for range n {
-		if _, err := r.name(); err != nil {
+		name, err := r.name()
+		if err != nil {
 			return nil, err
 		}
+		c.proxied = append(c.proxied, name)
 	}
 	return c, r.finish(c)
 }
 
 // finish reads the end of a descriptor: annotations and the super class.
 func (r *reader) finish(c *Class) error {
-	if _, err := r.written(); err != nil {
+	var err error
+	if c.written, err = r.written(); err != nil {
 		return err
 	}
 	super, err := r.class()

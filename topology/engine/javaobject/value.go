@@ -9,13 +9,19 @@ type Class struct {
 	Name   string // with dots; an array's as Java spells it, "[Ljava.lang.String;"
 	Super  *Class // the next serializable class above, nil if there is none
 	Fields []Field
-	flags  byte
+
+	flags   byte
+	version [8]byte
+	written []any // what annotates it
+	proxied []string
 }
 
 // Field is a field of a class.
 type Field struct {
 	Name string
 	Type byte // as in Java's descriptors: B C D F I J S Z, L for an object, [ for an array
+	// class is the descriptor of what an object's field may hold.
+	class string
 }
 
 // Chain lists a class and the serializable classes above it.
