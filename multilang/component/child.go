@@ -5,7 +5,6 @@ package component
 // This file is the child's side of the protocol up to the handshake.
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -60,10 +59,12 @@ type child struct {
 	fields  map[string]any // component -> stream -> fields
 
 	done     <-chan struct{}
-	incoming chan any // closed by the reading goroutine, after it has set broken
-	broken   error    // what ended it
-	waiting  []any    // messages that came while task ids were waited for
+	greeting chan map[string]any // the handshake; closed like incoming
+	incoming chan incoming       // closed by the reading goroutine, after it has set broken
+	broken   error               // what ended it
+	waiting  []incoming          // messages that came while task ids were waited for
 	out      *writer
+	anchors  []any // of the emit being written
 }
 
 // place names a source.
@@ -75,7 +76,10 @@ type place struct {
 // serve runs a component between handshake and end.
 func serve(ctx context.Context, p Pipes, run func(*child) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &child{sources: map[place]*tuple.Source{}, done: ctx.Done(), incoming: make(chan any, 128), out: newWriter(p.Out)}
+	c := &child{
+		sources: map[place]*tuple.Source{}, done: ctx.Done(), greeting: make(chan map[string]any), incoming: make(chan incoming, 128),
+		out: newWriter(p.Out),
+	}
 	var all sync.WaitGroup
 	all.Go(func() { c.read(p.In) })
 	all.Go(func() { c.out.run(ctx.Done()) })
@@ -92,9 +96,22 @@ func serve(ctx context.Context, p Pipes, run func(*child) error) error {
 // read hands messages to the component's goroutine.
 func (c *child) read(in io.Reader) {
 	defer close(c.incoming)
-	r := reader{in: bufio.NewReaderSize(in, flushAt)}
+	defer close(c.greeting)
+	var r reader
+	first, err := r.first(in)
+	if err != nil {
+		c.broken = err
+		return
+	}
+	c.out.format = r.format
+	select {
+	case c.greeting <- first:
+	case <-c.done:
+		c.broken = io.EOF
+		return
+	}
 	for {
-		m, err := r.next()
+		m, err := r.message()
 		if err != nil {
 			c.broken = err
 			return
@@ -109,36 +126,36 @@ func (c *child) read(in io.Reader) {
 }
 
 // next is the parent's next message; io.EOF is the end, asked for or met. What was sent is on its way before it waits.
-func (c *child) next() (any, error) {
+func (c *child) next() (incoming, error) {
 	if len(c.waiting) > 0 {
 		m := c.waiting[0]
-		c.waiting = c.waiting[1:]
+		c.waiting = slices.Delete(c.waiting, 0, 1)
 		return m, nil
 	}
 	return c.fresh()
 }
 
 // fresh is next without the messages that have been put off.
-func (c *child) fresh() (any, error) {
+func (c *child) fresh() (incoming, error) {
 	select {
 	case m, ok := <-c.incoming:
 		return c.received(m, ok)
 	default:
 	}
 	if err := c.out.flush(); err != nil {
-		return nil, err
+		return incoming{}, err
 	}
 	select {
 	case m, ok := <-c.incoming:
 		return c.received(m, ok)
 	case <-c.done:
-		return nil, io.EOF
+		return incoming{}, io.EOF
 	}
 }
 
-func (c *child) received(m any, ok bool) (any, error) {
+func (c *child) received(m incoming, ok bool) (incoming, error) {
 	if !ok {
-		return nil, c.broken
+		return m, c.broken
 	}
 	return m, nil
 }
@@ -159,22 +176,22 @@ func (c *child) whole(run func(*child) error) (err error) {
 			err = flushing
 		}
 	}()
-	m, err := c.next()
-	if err != nil {
-		return err
-	}
-	if err := c.handshake(m); err != nil {
-		return fmt.Errorf("handshake: %w", err)
+	select {
+	case first, ok := <-c.greeting:
+		if !ok {
+			return c.broken
+		}
+		if err := c.handshake(first); err != nil {
+			return fmt.Errorf("handshake: %w", err)
+		}
+	case <-c.done:
+		return nil
 	}
 	return run(c)
 }
 
 // handshake takes the parent's first message and answers it.
-func (c *child) handshake(m any) error {
-	first, ok := m.(map[string]any)
-	if !ok {
-		return fmt.Errorf("the parent's first message is a %T", m)
-	}
+func (c *child) handshake(first map[string]any) error {
 	conf, _ := first["conf"].(map[string]any)
 	about, ok := first["context"].(map[string]any)
 	if !ok || conf == nil {
@@ -203,7 +220,9 @@ func (c *child) handshake(m any) error {
 			return err
 		}
 	}
-	return c.out.send(message{{"pid", pid}})
+	c.out.begin("")
+	c.out.value("pid", pid)
+	return c.out.end()
 }
 
 // streams are the component's streams, by name. A parent too old to tell leaves the default stream with any fields.

@@ -33,6 +33,9 @@ func (c *child) bolt(b Bolt) error {
 		switch {
 		case err != nil:
 			c.Log(Warn, err.Error())
+		case m.bad != nil:
+			c.Report(fmt.Errorf("tuple of %s, stream %s: %w", t.Component, t.Stream, m.bad))
+			c.Fail(t)
 		case t.Stream == heartbeat && t.Task == tuple.SystemTask:
 			if err := c.sync(); err != nil {
 				return ending(b, err)
@@ -50,22 +53,21 @@ func (c *child) bolt(b Bolt) error {
 }
 
 // tuple makes a tuple of a message.
-func (c *child) tuple(m any) (*Tuple, error) {
-	message, ok := m.(map[string]any)
-	values, list := message["tuple"].([]any)
-	if !ok || !list {
-		if ids, ok := m.([]any); ok {
-			return nil, fmt.Errorf("the parent sent task ids that nobody waits for: %v", ids)
-		}
-		return nil, fmt.Errorf("the parent sent what is no tuple: %.200v", m)
+func (c *child) tuple(m incoming) (*Tuple, error) {
+	if m.values == nil {
+		return nil, unexpected(m)
 	}
-	t := &Tuple{Values: values, ID: text(message["id"])}
-	if n, ok := message["id"].(int64); ok {
-		t.ID = strconv.FormatInt(n, 10)
+	at := place{component: m.component, stream: m.stream}
+	var ok bool
+	if at.task, ok = task(m.task); !ok {
+		return nil, fmt.Errorf("the parent sent a tuple of task %v", m.task)
 	}
-	at := place{component: text(message["comp"]), stream: text(message["stream"])}
-	if at.task, ok = task(message["task"]); !ok {
-		return nil, fmt.Errorf("the parent sent a tuple of task %v", message["task"])
+	t := &Tuple{Values: m.values}
+	switch id := m.id.(type) {
+	case string:
+		t.ID = id
+	case int64:
+		t.ID = strconv.FormatInt(id, 10)
 	}
 	if t.Source, ok = c.sources[at]; !ok {
 		streams, _ := c.fields[at.component].(map[string]any)
@@ -73,6 +75,19 @@ func (c *child) tuple(m any) (*Tuple, error) {
 		c.sources[at] = t.Source
 	}
 	return t, nil
+}
+
+// unexpected is an error for a message that has no place here.
+func unexpected(m incoming) error {
+	switch {
+	case m.ids != nil:
+		return fmt.Errorf("the parent sent task ids that nobody waits for: %v", m.ids)
+	case m.command != "":
+		return fmt.Errorf("the parent sent the unknown command %q", m.command)
+	case m.values != nil:
+		return fmt.Errorf("the parent sent a spout a tuple of %q", m.component)
+	}
+	return fmt.Errorf("the parent sent what is no message: %q", m.raw)
 }
 
 // spout does what the parent says until the end.
@@ -88,12 +103,11 @@ func (c *child) spout(s Spout) error {
 		if err != nil {
 			return ending(s, err)
 		}
-		if ids, ok := m.([]any); ok {
-			c.Log(Warn, fmt.Sprintf("the parent sent task ids that nobody waits for: %v", ids))
+		if m.ids != nil {
+			c.Log(Warn, unexpected(m).Error())
 			continue
 		}
-		message, _ := m.(map[string]any)
-		c.command(s, out, text(message["command"]), message)
+		c.command(s, out, m)
 		if err := c.sync(); err != nil {
 			return ending(s, err)
 		}
@@ -101,21 +115,21 @@ func (c *child) spout(s Spout) error {
 }
 
 // command has a spout do one thing. An unknown one is answered all the same, since the parent waits.
-func (c *child) command(s Spout, out *SpoutOutput, command string, message map[string]any) {
+func (c *child) command(s Spout, out *SpoutOutput, m incoming) {
 	acker, _ := s.(Acker)
 	activator, _ := s.(Activator)
-	switch command {
+	switch m.command {
 	case "next":
 		if err := s.Next(out); err != nil {
 			c.Report(err)
 		}
 	case "ack":
 		if acker != nil {
-			acker.Ack(message["id"])
+			acker.Ack(m.id)
 		}
 	case "fail":
 		if acker != nil {
-			acker.Fail(message["id"])
+			acker.Fail(m.id)
 		}
 	case "activate":
 		if activator != nil {
@@ -126,7 +140,7 @@ func (c *child) command(s Spout, out *SpoutOutput, command string, message map[s
 			activator.Deactivate()
 		}
 	default:
-		c.Log(Warn, fmt.Sprintf("the parent sent what is no command: %.200v", message))
+		c.Log(Warn, unexpected(m).Error())
 	}
 }
 

@@ -7,36 +7,31 @@ package component
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 var _ Runner = (*child)(nil)
 
 // Emit sends values to the parent, and waits for the tasks that it went to if they are asked for.
 func (c *child) Emit(s *Stream, anchor *Tuple, more []*Tuple, id any, values []any, want bool) ([]int32, error) {
-	m, err := emission(s, anchor, more, id, values)
-	if err != nil {
+	if err := c.emission(s, anchor, more, id, values, nil, want); err != nil || !want {
 		return nil, err
-	}
-	if err := c.out.send(append(m, entry{"need_task_ids", want})); err != nil {
-		return nil, fmt.Errorf("emit on stream %q: %w", s.Name, err)
-	}
-	if !want {
-		return nil, nil
 	}
 	for {
 		m, err := c.fresh()
 		if err != nil {
 			return nil, fmt.Errorf("wait for task ids: %w", err)
 		}
-		list, ok := m.([]any)
-		if !ok {
+		if m.ids == nil {
 			c.waiting = append(c.waiting, m)
 			continue
 		}
-		tasks := make([]int32, len(list))
-		for i := range list {
-			if tasks[i], ok = task(list[i]); !ok {
-				return nil, fmt.Errorf("emit on stream %q: the parent's task ids are %v", s.Name, list)
+		tasks := make([]int32, len(m.ids))
+		for i, id := range m.ids {
+			var ok bool
+			if tasks[i], ok = task(id); !ok {
+				return nil, fmt.Errorf("emit on stream %q: the parent's task ids are %v", s.Name, m.ids)
 			}
 		}
 		return tasks, nil
@@ -45,36 +40,41 @@ func (c *child) Emit(s *Stream, anchor *Tuple, more []*Tuple, id any, values []a
 
 // EmitDirect sends values to the parent for one task.
 func (c *child) EmitDirect(task int32, s *Stream, anchor *Tuple, more []*Tuple, id any, values []any) error {
-	m, err := emission(s, anchor, more, id, values)
-	if err != nil {
-		return err
+	return c.emission(s, anchor, more, id, values, task, false)
+}
+
+// emission sends an emit, checked as the parent would, which ends the child over what is wrong.
+func (c *child) emission(s *Stream, anchor *Tuple, more []*Tuple, id any, values []any, task any, want bool) error {
+	if s.Fields != nil && len(s.Fields) != len(values) {
+		return fmt.Errorf("emit on stream %q: %d values for the fields %q", s.Name, len(values), s.Fields)
 	}
-	if err := c.out.send(append(m, entry{"task", task}, entry{"need_task_ids", false})); err != nil {
+	c.anchors = c.anchors[:0]
+	if anchor != nil {
+		c.anchors = append(c.anchors, anchor.ID)
+	}
+	for _, t := range more {
+		c.anchors = append(c.anchors, t.ID)
+	}
+	if slices.Contains(c.anchors, any("")) {
+		return fmt.Errorf("emit on stream %q: %w", s.Name, errDone)
+	}
+	c.out.begin("emit")
+	c.out.text("stream", s.Name)
+	if len(c.anchors) > 0 {
+		c.out.value("anchors", c.anchors)
+	}
+	if id != nil {
+		c.out.value("id", id)
+	}
+	if task != nil {
+		c.out.value("task", task)
+	}
+	c.out.value("need_task_ids", want)
+	c.out.value("tuple", values)
+	if err := c.out.end(); err != nil {
 		return fmt.Errorf("emit on stream %q: %w", s.Name, err)
 	}
 	return nil
-}
-
-// emission is the message of an emit, checked as the parent would, which ends the child over what is wrong.
-func emission(s *Stream, anchor *Tuple, more []*Tuple, id any, values []any) (message, error) {
-	if s.Fields != nil && len(s.Fields) != len(values) {
-		return nil, fmt.Errorf("emit on stream %q: %d values for the fields %q", s.Name, len(values), s.Fields)
-	}
-	m := append(make(message, 0, 8), entry{"command", "emit"}, entry{"stream", s.Name}, entry{"tuple", values})
-	if id != nil {
-		m = append(m, entry{"id", id})
-	}
-	if anchor == nil {
-		return m, nil
-	}
-	anchors := make([]string, 0, 1+len(more))
-	for _, t := range append([]*Tuple{anchor}, more...) {
-		if t.ID == "" {
-			return nil, fmt.Errorf("emit on stream %q: %w", s.Name, errDone)
-		}
-		anchors = append(anchors, t.ID)
-	}
-	return append(m, entry{"anchors", anchors}), nil
 }
 
 // errDone is the use of a tuple that the parent has forgotten.
@@ -91,26 +91,39 @@ func (c *child) settle(command string, t *Tuple) {
 	if t.ID == "" {
 		return
 	}
-	_ = c.out.send(message{{"command", command}, {"id", t.ID}}) // the loop sees a broken pipe
+	c.out.begin(command)
+	c.out.text("id", t.ID)
+	_ = c.out.end() // the loop sees a broken pipe
 	t.ID = ""
 }
 
 // Report tells the parent of an error.
 func (c *child) Report(err error) {
-	_ = c.out.send(message{{"command", "error"}, {"msg", err.Error()}}) // the loop sees a broken pipe
+	c.out.begin("error")
+	c.out.text("msg", strings.ToValidUTF8(err.Error(), "\ufffd"))
+	_ = c.out.end() // the loop sees a broken pipe
 }
 
 // Log has the parent write a line.
 func (c *child) Log(level Level, text string) {
-	_ = c.out.send(message{{"command", "log"}, {"msg", text}, {"level", int(level)}}) // the loop sees a broken pipe
+	c.out.begin("log")
+	c.out.text("msg", strings.ToValidUTF8(text, "\ufffd"))
+	c.out.value("level", int(level))
+	_ = c.out.end() // the loop sees a broken pipe
 }
 
 // Metric adds a value to a metric.
 func (c *child) Metric(name string, value any) {
-	if err := c.out.send(message{{"command", "metrics"}, {"name", name}, {"params", value}}); err != nil {
+	c.out.begin("metrics")
+	c.out.text("name", name)
+	c.out.value("params", value)
+	if err := c.out.end(); err != nil {
 		c.Report(fmt.Errorf("metric %q: %w", name, err))
 	}
 }
 
 // sync says that a command is done, or that the child lives.
-func (c *child) sync() error { return c.out.send(message{{"command", "sync"}}) }
+func (c *child) sync() error {
+	c.out.begin("sync")
+	return c.out.end()
+}

@@ -2,130 +2,106 @@
 
 package component
 
-// This file is the wire of a child: framed messages in, framed messages out.
+// This file writes a child's messages.
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/gust-stream/gust/multilang/codec"
 )
 
 const (
-	// maxMessage bounds one message of the parent.
-	maxMessage = 512 << 20
 	// flushAt is how many bytes are gathered at most, flushAfter how long at most while the component is busy.
 	flushAt    = 64 << 10
 	flushAfter = 2 * time.Millisecond
 )
 
-// errTooLong is a message above maxMessage.
-var errTooLong = errors.New("message of the parent is longer than 512 MiB")
-
-// reader takes messages off the parent's pipe.
-type reader struct {
-	in  *bufio.Reader
-	msg []byte
-}
-
-// next gives one message: map[string]any, or []any for task ids. io.EOF is the end between two messages, io.ErrUnexpectedEOF one within.
-func (r *reader) next() (any, error) {
-	r.msg = r.msg[:0]
-	start := 0 // of the line
-	for {
-		part, err := r.in.ReadSlice('\n')
-		if len(r.msg)+len(part) > maxMessage {
-			return nil, errTooLong
-		}
-		r.msg = append(r.msg, part...)
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(r.msg)) > 0:
-			return nil, fmt.Errorf("parent ended within a message, after %q: %w", excerpt(r.msg), io.ErrUnexpectedEOF)
-		case err != nil:
-			return nil, err
-		}
-		if string(bytes.TrimRight(r.msg[start:], "\r\n")) == "end" {
-			return decodeJSON(r.msg[:start])
-		}
-		start = len(r.msg)
-	}
-}
-
-func decodeJSON(text []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("message of the parent %q: %w", excerpt(text), err)
-	}
-	return plain(v), nil
-}
-
-// plain turns json.Number into int64, or float64 where it is not whole or beyond 64 bits.
-func plain(v any) any {
-	switch x := v.(type) {
-	case json.Number:
-		if n, err := x.Int64(); err == nil {
-			return n
-		}
-		f, _ := x.Float64() //nolint:errcheck // out of range gives infinity, which is the nearest that there is
-		return f
-	case []any:
-		for i := range x {
-			x[i] = plain(x[i])
-		}
-	case map[string]any:
-		for k := range x {
-			x[k] = plain(x[k])
-		}
-	}
-	return v
-}
-
-func excerpt(text []byte) []byte {
-	const most = 200
-	if len(text) > most {
-		return text[:most]
-	}
-	return text
-}
-
-// writer gathers messages for the parent and sends them when nothing is left to do, when there are many, or after a moment.
+// writer gathers messages for the parent and sends them when nothing is left to do, when there are many, or after a moment. A message is
+// written with begin, its fields and end, by one goroutine.
 type writer struct {
-	mu   sync.Mutex
-	to   io.Writer
-	buf  []byte
-	err  error         // sticky
-	wake chan struct{} // something is in an empty buffer
+	format codec.Format // set before the first message
+	wake   chan struct{}
+
+	mu    sync.Mutex // held from begin to end too
+	to    io.Writer
+	buf   []byte
+	err   error // of the pipe; it stays
+	start int   // of the message being written
+	count int   // its fields so far
+	bad   error // why it cannot be written
 }
 
 func newWriter(to io.Writer) *writer {
 	return &writer{to: to, buf: make([]byte, 0, 2*flushAt), wake: make(chan struct{}, 1)}
 }
 
-// send adds a message. What cannot be encoded is an error and leaves no trace.
-func (w *writer) send(m message) error {
+func (w *writer) begin(command string) {
 	w.mu.Lock()
+	w.start, w.count, w.bad = len(w.buf), 0, nil
+	w.buf = append(w.buf, '{') // msgpack's mark of a map has the number of fields in it, so it comes with the end
+	if command != "" {
+		w.text("command", command)
+	}
+}
+
+func (w *writer) key(name string) {
+	if w.format == codec.JSON && w.count > 0 {
+		w.buf = append(w.buf, ',')
+	}
+	w.count++
+	w.text1(name)
+	if w.format == codec.JSON {
+		w.buf = append(w.buf, ':')
+	}
+}
+
+// text1 writes a string. An error is kept for the end.
+func (w *writer) text1(s string) {
+	if buf, err := codec.AppendString(w.buf, w.format, s); err == nil {
+		w.buf = buf
+	} else if w.bad == nil {
+		w.bad = err
+	}
+}
+
+func (w *writer) text(name, value string) {
+	w.key(name)
+	w.text1(value)
+}
+
+func (w *writer) value(name string, value any) {
+	w.key(name)
+	if buf, err := codec.Append(w.buf, w.format, value); err == nil {
+		w.buf = buf
+	} else if w.bad == nil {
+		w.bad = fmt.Errorf("%s: %w", name, err)
+	}
+}
+
+// end sends the message. One that could not be written is an error and leaves no trace.
+func (w *writer) end() error {
 	defer w.mu.Unlock()
-	if w.err != nil {
+	switch {
+	case w.err != nil:
+		w.buf = w.buf[:0]
 		return w.err
+	case w.bad != nil:
+		w.buf = w.buf[:w.start]
+		return w.bad
 	}
-	before := len(w.buf)
-	buf, err := m.appendJSON(w.buf)
-	if err != nil {
-		return err
+	if w.format == codec.JSON {
+		w.buf = append(w.buf, '}')
+	} else {
+		w.buf[w.start] = 0x80 | byte(w.count)
 	}
-	w.buf = append(buf, "\nend\n"...)
+	w.buf = codec.End(w.buf, w.format)
 	if len(w.buf) >= flushAt {
 		return w.flushLocked()
 	}
-	if before == 0 {
+	if w.start == 0 {
 		select {
 		case w.wake <- struct{}{}:
 		default:
