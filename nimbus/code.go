@@ -10,6 +10,7 @@ import (
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/nimbus/scheduler"
 	"github.com/gust-stream/gust/thrift/storm"
 	"github.com/gust-stream/gust/topology"
 )
@@ -92,10 +93,18 @@ func (t *topologyState) setCode(c *code) {
 	executors := topology.Executors(c.tasks, t.base.ComponentExecutors)
 	t.executors = make([]storm.ExecutorID, len(executors))
 	t.components = make(map[storm.ExecutorID]string, len(executors))
+	t.engines = nil
+	engines := config.Conf(c.conf.Map(config.GustTopologyEngines))
 	for i, e := range executors {
 		id := storm.ExecutorID{int64(e.Start), int64(e.End)}
 		t.executors[i] = id
 		t.components[id] = e.Component
+		if engine := engines.String(e.Component, ""); engine != "" {
+			if t.engines == nil {
+				t.engines = map[scheduler.Executor]scheduler.Engine{}
+			}
+			t.engines[executorOf(id)] = scheduler.Engine(engine)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gust-stream/gust/nimbus/scheduler"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -24,6 +25,8 @@ type topologyState struct {
 	executors []storm.ExecutorID
 	// components holds the component of each executor.
 	components map[storm.ExecutorID]string
+	// engines holds the engine of each executor that does not run on Java.
+	engines map[scheduler.Executor]scheduler.Engine
 	// assignment is the one in the cluster state, or nil.
 	assignment *storm.Assignment
 	// placed is when each executor came to its slot by our clock: the launch grace runs from here.

@@ -89,7 +89,7 @@ func (n *Nimbus) input(topologies []*topologyState, j judgement, afresh string, 
 // wishOf is one topology as the scheduler sees it. One that is broken keeps what it has.
 func wishOf(t *topologyState, j judgement, afresh bool) scheduler.Topology {
 	w := scheduler.Topology{
-		ID: t.id, Workers: int(t.base.NumWorkers), Rebalance: afresh && t.broken == nil, Executors: make([]scheduler.Executor, len(t.executors)),
+		ID: t.id, Workers: int(t.base.NumWorkers), Rebalance: afresh && t.broken == nil, Engines: t.engines, Executors: make([]scheduler.Executor, len(t.executors)),
 	}
 	var assigned map[storm.ExecutorID]*storm.NodeInfo
 	if t.assignment != nil {

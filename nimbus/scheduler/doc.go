@@ -38,6 +38,8 @@
 // # Invariants (scheduler_test.go checks them with generated clusters)
 //
 //   - A slot serves at most one topology, and only a supervisor's own ports are given.
+//   - A slot has executors of one engine (engines.go): where a topology has several,
+//     its workers are shared among them, and if they are fewer, it gets one each.
 //   - An executor has at most one slot.
 //   - The same input gives the same output.
 //   - A live executor stays unless its topology is rebalanced or its slot is freed

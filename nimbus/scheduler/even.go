@@ -46,7 +46,7 @@ func (p *pass) placeAll() {
 // as many new slots as the topology may still take.
 func (p *pass) place(i int32) {
 	w := &p.topologies[i]
-	n := min(w.workers, p.free+len(w.used)) - len(w.used)
+	n := min(w.workers, p.spare(i)+len(w.used)) - len(w.used)
 	if n <= 0 || w.unplaced == 0 {
 		return
 	}
@@ -134,7 +134,7 @@ func (p *pass) freeBadSlots(i int32) {
 			usable++
 		}
 	}
-	total := min(w.workers, usable+p.free)
+	total := min(w.workers, usable+p.spare(i))
 	if total <= 0 || (total <= len(w.used) && w.unplaced == 0) {
 		return
 	}

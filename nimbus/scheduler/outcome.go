@@ -4,26 +4,42 @@
 
 package scheduler
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // fullyScheduled is the status of a topology that has all it asked for; clients
 // of Storm look for these words.
 const fullyScheduled = "Fully Scheduled"
 
-func (p *pass) outcome(w *wish, workers int) Outcome {
-	o := Outcome{ID: w.id, Workers: len(w.used)}
-	if placed := len(w.executors) - w.unplaced; placed > 0 {
+func (p *pass) outcome(a *asked) Outcome {
+	o := Outcome{ID: a.id}
+	wishes := p.topologies[a.first:a.last]
+	placed := 0
+	for i := range wishes {
+		placed += len(wishes[i].executors) - wishes[i].unplaced
+	}
+	if placed > 0 {
 		o.Placements = make([]Placement, 0, placed)
 	}
-	for k, s := range w.place {
-		if s == none {
-			o.Unplaced = append(o.Unplaced, w.executors[k])
-			continue
+	for i := range wishes {
+		w := &wishes[i]
+		o.Workers += len(w.used)
+		for k, s := range w.place {
+			if s == none {
+				o.Unplaced = append(o.Unplaced, w.executors[k])
+				continue
+			}
+			o.Placements = append(o.Placements, Placement{w.executors[k], p.slots[s].Slot})
 		}
-		o.Placements = append(o.Placements, Placement{w.executors[k], p.slots[s].Slot})
 	}
-	o.Changed = differs(o.Placements, w.current)
-	o.Status = p.status(w, workers)
+	if len(wishes) > 1 {
+		slices.SortFunc(o.Placements, func(a, b Placement) int { return compareExecutors(a.Executor, b.Executor) })
+		slices.SortFunc(o.Unplaced, compareExecutors)
+	}
+	o.Changed = differs(o.Placements, a.current)
+	o.Status = p.status(a, &o)
 	return o
 }
 
@@ -40,15 +56,24 @@ func differs(now []Placement, before []Current) bool {
 	return false
 }
 
-func (p *pass) status(w *wish, workers int) string {
-	all := len(w.executors)
-	could := min(workers, all)
+func (p *pass) status(a *asked, o *Outcome) string {
+	placed, all := len(o.Placements), len(o.Placements)+len(o.Unplaced)
+	needs := a.needs()
+	workers := a.workers
+	if workers > 0 {
+		workers = max(workers, len(a.engines))
+	}
 	switch {
-	case w.unplaced > 0:
-		return fmt.Sprintf("Not all executors scheduled: %d of %d placed on %d of %d workers, %s",
-			all-w.unplaced, all, len(w.used), workers, p.why(workers))
-	case len(w.used) < could:
-		return fmt.Sprintf("%s on %d of %d workers, %s", fullyScheduled, len(w.used), workers, p.why(workers))
+	case len(o.Unplaced) > 0:
+		status := fmt.Sprintf("Not all executors scheduled: %d of %d placed on %d of %d workers, %s", placed, all, o.Workers, workers, p.why(workers))
+		if needs != "" {
+			status += ", the topology takes " + needs
+		}
+		return status
+	case o.Workers < min(workers, all):
+		return fmt.Sprintf("%s on %d of %d workers, %s", fullyScheduled, o.Workers, workers, p.why(workers))
+	case needs != "":
+		return fullyScheduled + " on " + needs
 	default:
 		return fullyScheduled
 	}

@@ -34,16 +34,24 @@ type node struct {
 	barred     bool  // blacklisted
 }
 
-// wish is a topology during a pass. Executors are by ascending first task, and
-// place has the slot of each.
+// wish is a topology during a pass, or the part of one that runs on one engine.
+// Executors are by ascending first task, and place has the slot of each.
 type wish struct {
-	id        string
 	workers   int
 	executors []Executor
 	place     []slotRef
-	current   []Current // sorted copy of the input's
 	used      []slotRef // distinct slots in place
 	unplaced  int
+	last      int32 // index behind the last wish of the same topology
+}
+
+// asked is a topology of the input with its wishes, topologies[first:last] of the pass.
+type asked struct {
+	id          string
+	workers     int
+	current     []Current // sorted copy of the input's
+	engines     []Engine  // of the wishes
+	first, last int32
 }
 
 // pass is the working state. The counters (node.free, free, slot.count,
@@ -54,6 +62,7 @@ type pass struct {
 	index      map[string]int32
 	slots      []slot
 	foreign    map[Slot]slotRef // slots in assignments that nobody offers any more
+	asked      []asked
 	topologies []wish
 	free       int
 	order      []int32 // scratch of bySpace: indices of nodes
@@ -64,14 +73,15 @@ func newPass(in Input) (*pass, error) {
 	if err := p.addSupervisors(in.Supervisors); err != nil {
 		return nil, err
 	}
-	p.topologies = make([]wish, len(in.Topologies))
+	p.asked = make([]asked, len(in.Topologies))
+	p.topologies = make([]wish, 0, len(in.Topologies))
 	seen := make(map[string]bool, len(in.Topologies))
 	for i := range in.Topologies {
 		if seen[in.Topologies[i].ID] {
 			return nil, fmt.Errorf("topology %q is %w", in.Topologies[i].ID, ErrDuplicate)
 		}
 		seen[in.Topologies[i].ID] = true
-		p.addTopology(int32(i), &in.Topologies[i])
+		p.addTopology(&p.asked[i], &in.Topologies[i])
 	}
 	for i := range p.nodes {
 		p.recount(&p.nodes[i])
@@ -107,29 +117,46 @@ func (p *pass) addSupervisors(list []Supervisor) error {
 }
 
 // addTopology reads what a topology wants and keeps what of it is placed and alive.
-func (p *pass) addTopology(i int32, t *Topology) {
-	w := &p.topologies[i]
-	w.id, w.workers = t.ID, t.Workers
-	w.executors = slices.Clone(t.Executors)
-	if !slices.IsSortedFunc(w.executors, compareExecutors) {
-		slices.SortFunc(w.executors, compareExecutors)
+func (p *pass) addTopology(a *asked, t *Topology) {
+	a.id, a.workers = t.ID, t.Workers
+	executors := slices.Clone(t.Executors)
+	if !slices.IsSortedFunc(executors, compareExecutors) {
+		slices.SortFunc(executors, compareExecutors)
 	}
-	w.executors = slices.Compact(w.executors)
-	w.place = make([]slotRef, len(w.executors))
-	for k := range w.place {
-		w.place[k] = none
-	}
-	w.unplaced = len(w.executors)
-	w.current = slices.Clone(t.Current)
+	executors = slices.Compact(executors)
+	a.current = slices.Clone(t.Current)
 	byExecutor := func(a, b Current) int { return compareExecutors(a.Executor, b.Executor) }
-	if !slices.IsSortedFunc(w.current, byExecutor) {
-		slices.SortStableFunc(w.current, byExecutor)
+	if !slices.IsSortedFunc(a.current, byExecutor) {
+		slices.SortStableFunc(a.current, byExecutor)
 	}
-	if t.Rebalance {
-		return
+	groups, workers := [][]Executor{executors}, []int{t.Workers}
+	if len(t.Engines) > 0 && len(executors) > 0 {
+		a.engines, groups = split(executors, t.Engines)
+		if len(groups) > 1 {
+			workers = shares(t.Workers, groups)
+		}
 	}
+	a.first = int32(len(p.topologies))
+	a.last = a.first + int32(len(groups))
+	for k, group := range groups {
+		i := int32(len(p.topologies))
+		p.topologies = append(p.topologies, wish{
+			workers: workers[k], executors: group, place: slices.Repeat([]slotRef{none}, len(group)), unplaced: len(group), last: a.last,
+		})
+		if !t.Rebalance {
+			p.keepPlaced(i, a.current)
+			if w := &p.topologies[i]; len(groups) > 1 && len(w.used) > w.workers {
+				p.releaseAll(w) // the other engines would starve
+			}
+		}
+	}
+}
+
+// keepPlaced puts executors where they are, if they are alive there.
+func (p *pass) keepPlaced(i int32, current []Current) {
+	w := &p.topologies[i]
 	k := 0
-	for _, c := range w.current {
+	for _, c := range current {
 		for k < len(w.executors) && compareExecutors(w.executors[k], c.Executor) < 0 {
 			k++
 		}

@@ -51,6 +51,9 @@ type Topology struct {
 	Workers int
 	// Executors are all executors it should run, in any order.
 	Executors []Executor
+	// Engines names the engine of each executor that does not run on Java; executors
+	// of different engines never share a slot.
+	Engines map[Executor]Engine
 	// Current is its assignment as last written, in any order; empty if none.
 	Current []Current
 	// Rebalance drops Current: all executors are placed anew, and the slots that
@@ -126,13 +129,13 @@ func Schedule(in Input) (Output, error) {
 		p.balance()
 	}
 	out := Output{
-		Topologies: make([]Outcome, len(p.topologies)),
+		Topologies: make([]Outcome, len(p.asked)),
 		Blacklist:  next,
 		Released:   released,
 	}
 	out.Again = p.heldBack() && slices.ContainsFunc(p.topologies, func(w wish) bool { return w.lacking() > 0 })
-	for i := range p.topologies {
-		out.Topologies[i] = p.outcome(&p.topologies[i], in.Topologies[i].Workers)
+	for i := range p.asked {
+		out.Topologies[i] = p.outcome(&p.asked[i])
 	}
 	return out, nil
 }
