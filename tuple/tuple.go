@@ -14,6 +14,18 @@ const (
 	DefaultStream   = "default"
 	SystemComponent = "__system"
 	TickStream      = "__tick"
+	MetricsStream   = "__metrics"
+	EventStream     = "__eventlog"
+)
+
+// The acker and its streams. Spouts and bolts tell it of trees on the first four; it answers the spout on the last three, which it has under the
+// same names.
+const (
+	AckerComponent = "__acker"
+	InitStream     = "__ack_init"
+	AckStream      = "__ack_ack"
+	FailStream     = "__ack_fail"
+	ResetStream    = "__ack_reset_timeout"
 )
 
 // Source is where tuples come from. There is one for each task and stream, shared by all their tuples and never changed.
@@ -21,6 +33,8 @@ type Source struct {
 	Component string
 	Stream    string
 	Task      int32
+	// StreamID is the stream's place among the component's stream names in order, from 1, as Storm's wire names it; 0 if nobody needs it.
+	StreamID int32
 	// Fields names the values, in order.
 	Fields []string
 }
@@ -45,7 +59,8 @@ type Tuple struct {
 	*Source
 	Values []any
 
-	// Anchor is the first tree that the tuple belongs to, Anchor.Root 0 if it is not tracked. Nearly all tuples have no other.
+	// Anchor is the first tree that the tuple belongs to, Anchor.Root 0 if it is not tracked or was acked or failed. Nearly all tuples
+	// have no other.
 	Anchor Anchor
 	// More are further trees, of a tuple with several anchors.
 	More []Anchor
@@ -55,6 +70,12 @@ type Tuple struct {
 	Started int64
 	// ID is the tuple's name in the multilang protocol, "" where there is no child process.
 	ID string
+}
+
+// Message is a tuple on its way to a task.
+type Message struct {
+	Task  int32
+	Tuple *Tuple
 }
 
 // Tracked says whether the tuple belongs to a tree.
