@@ -10,9 +10,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Queue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -33,6 +35,9 @@ public final class Twin {
     /** How long classes are loaded without a pause, and how much longer than that the pause is. */
     private static final long SLICE_NANOS = 5_000_000;
     private static final int REST = 3;
+    /** How often and for how long the worker's activation is looked for. */
+    private static final long WAKER_MILLIS = 5;
+    private static final long WAKER_SECONDS = 30;
 
     private final InputStream in = new FileInputStream(FileDescriptor.in);
     private final OutputStream out = new FileOutputStream(FileDescriptor.in);
@@ -43,6 +48,9 @@ public final class Twin {
 
     public static void main(String[] args) throws Throwable {
         new Twin().stand();
+        Thread waker = new Thread(Twin::wakeActivation, "gust-twin-waker");
+        waker.setDaemon(true);
+        waker.start();
         try {
             Class.forName(args[0]).getMethod("main", String[].class)
                     .invoke(null, (Object) Arrays.copyOfRange(args, 1, args.length));
@@ -144,6 +152,64 @@ public final class Twin {
         } catch (ReflectiveOperationException e) {
             giveUp("log4j cannot be told the worker's configuration", e);
         }
+    }
+
+    /**
+     * Saves the worker a wait of up to a second. Its timer of this name looks at its queue, finds nothing and sleeps for a
+     * second; only then the worker's activation is put into the queue. An interrupt of the sleep is something that the timer
+     * allows for: it looks again. It must be asleep, though, since it takes an interrupt at work for its end.
+     */
+    private static void wakeActivation() {
+        try {
+            Class<?> type = Class.forName("org.apache.storm.StormTimer$StormTimerTask");
+            Field queue = type.getDeclaredField("queue");
+            queue.setAccessible(true);
+            long last = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAKER_SECONDS);
+            while (System.nanoTime() < last) {
+                Thread timer = find("refresh-active-timer", type);
+                if (timer != null && isDue(((Queue<?>) queue.get(timer)).peek()) && asleep(timer)) {
+                    timer.interrupt();
+                    Thread.sleep(TimeUnit.SECONDS.toMillis(1));
+                    if (!timer.isAlive()) {
+                        giveUp("the worker's activation timer took the waking for its end", null);
+                    }
+                    return;
+                }
+                Thread.sleep(WAKER_MILLIS);
+            }
+        } catch (ReflectiveOperationException | RuntimeException | InterruptedException e) {
+            // Another version of Storm: it waits as long as it does.
+        }
+    }
+
+    /** A timer that sleeps although its next task is due is one that slept before it got the task. */
+    private static boolean isDue(Object entry) throws ReflectiveOperationException {
+        if (entry == null) {
+            return false;
+        }
+        Field end = entry.getClass().getDeclaredField("endTimeMs");
+        end.setAccessible(true);
+        return (Long) end.get(entry) <= System.currentTimeMillis();
+    }
+
+    private static Thread find(String name, Class<?> type) {
+        Thread[] all = new Thread[Thread.activeCount() * 2];
+        int count = Thread.enumerate(all);
+        for (int i = 0; i < count; i++) {
+            if (type.isInstance(all[i]) && name.equals(all[i].getName())) {
+                return all[i];
+            }
+        }
+        return null;
+    }
+
+    private static boolean asleep(Thread thread) {
+        for (StackTraceElement frame : thread.getStackTrace()) {
+            if ("java.lang.Thread".equals(frame.getClassName()) && "sleep".equals(frame.getMethodName())) {
+                return thread.getState() == Thread.State.TIMED_WAITING;
+            }
+        }
+        return false;
     }
 
     private static void giveUp(String why, Throwable cause) {
