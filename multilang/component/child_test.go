@@ -21,7 +21,19 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// asChild is set where the test binary is to be a component.
+const asChild = "GUST_TEST_COMPONENT"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(asChild) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "spout":
+		MainSpout(&noisy{})
+	default:
+		MainBolt(&noisy{})
+	}
+}
 
 // patience is how long a child may take on a busy machine.
 const patience = time.Minute

@@ -6,6 +6,7 @@ package component
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -155,5 +156,6 @@ func (r *reader) name() (string, error) {
 
 func excerpt(text []byte) []byte {
 	const most = 200
+	text = bytes.TrimSpace(text)
 	return text[:min(len(text), most)]
 }

@@ -152,6 +152,16 @@ func (o *SpoutOutput) Emit(id any, values ...any) error {
 	return err
 }
 
+// EmitOn is Emit on a stream. Where it matters, find the stream once with Stream.
+func (o *SpoutOutput) EmitOn(stream string, id any, values ...any) error {
+	s := o.find(stream)
+	if s == nil {
+		return undeclared(stream)
+	}
+	_, err := o.runner.Emit(s, nil, nil, id, o.slab.keep(values), false)
+	return err
+}
+
 // Stream gives the output for a stream; find it once, in Open.
 func (o *SpoutOutput) Stream(name string) *StreamOutput {
 	return &StreamOutput{&o.outputs, o.find(name), name}

@@ -27,7 +27,7 @@ type bolt struct {
 }
 
 func (b *bolt) Execute(t *component.Tuple, out *component.Output) error { return b.execute(t, out) }
-func (b *bolt) Close() error { return errors.New("closed badly") }
+func (b *bolt) Close() error                                            { return errors.New("closed badly") }
 
 func (b *bolt) Prepare(ctx *component.Context, out *component.Output) error {
 	if b.prepare == nil {
