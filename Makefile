@@ -12,12 +12,12 @@ export GUST_STORM_HOME := $(CURDIR)/$(STORM_HOME_DIR)
 export GUST_STORM_STOCK := $(CURDIR)/$(STORM_STOCK_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build storm-home storm-older storm-stock topologies demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
+.PHONY: help setup build storm-home storm-older storm-stock topologies multilang-children demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
 
 help: ## list the tasks
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## install what this machine lacks (JDK, Maven, Python 3), saying what
+setup: ## install what this machine lacks (JDK, Maven, Python 3, Node), saying what
 	@scripts/setup
 
 build: ## build bin/gust and its link bin/storm
@@ -37,10 +37,13 @@ storm-stock: setup ## lay out stock Storm's own daemons too, for comparison
 topologies: setup ## build the JAR of test and demo topologies
 	@scripts/topologies $(TOPOLOGIES_JAR)
 
+multilang-children: setup ## install what tests drive as children: storm.py, storm.js, pystorm, streamparse
+	@scripts/multilang-children build/multilang
+
 demo: build storm-home topologies ## run a word count and watch it (Ctrl-C ends it)
 	@scripts/demo
 
-test: build storm-home storm-older storm-stock topologies ## everything that CI runs
+test: build storm-home storm-older storm-stock topologies multilang-children ## everything that CI runs
 	@scripts/test
 
 unit: ## the Go tests alone, without set-up
