@@ -156,6 +156,9 @@ func (t *Task) Collect(now time.Time, interval int) []tuple.DataPoint {
 	}
 	if interval == c.V2 {
 		points = read(points, t.gauges)
+		for _, q := range t.queues {
+			points = q.points(points, now)
+		}
 		points = t.system(points, now)
 	}
 	return points

@@ -323,3 +323,20 @@ func BenchmarkCount(b *testing.B) {
 		}
 	})
 }
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	task := newExecutor(true).Task()
+	q := metrics.Queue{Capacity: 100, Population: 25, Arrived: 600, Refused: 60, Dropped: 3, Overflow: 2}
+	task.Queue("receive-queue", func() metrics.Queue { return q })
+	want := map[string]any{
+		"receive-queue-capacity": int32(100), "receive-queue-pct_full": float32(0.25), "receive-queue-population": int32(25),
+		"receive-queue-arrival_rate_secs": 10.0, "receive-queue-sojourn_time_ms": 2500.0, "receive-queue-insert_failures": 1.0,
+		"receive-queue-dropped_messages": int64(3), "receive-queue-overflow": int32(2),
+	}
+	got := points(task.Collect(at(30), 30))
+	delete(got, "__capacity")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

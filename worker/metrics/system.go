@@ -51,6 +51,45 @@ func (r *recent) next(l *latency) float64 {
 	return r.mean
 }
 
+// Queue is what an executor's inbox tells. Arrived, Refused and Dropped are of all time: tuples that came, tuples that had to wait since it was
+// full, and tuples that were lost. Overflow is how many are in it beyond its capacity.
+type Queue struct {
+	Capacity, Population, Overflow int
+	Arrived, Refused, Dropped      int64
+}
+
+// queue makes gauges of a Queue.
+type queue struct {
+	prefix           string
+	read             func() Queue
+	arrived, refused rate
+}
+
+// Queue makes the task report the executor's inbox, as receive-queue in Storm.
+func (t *Task) Queue(prefix string, read func() Queue) {
+	t.queues = append(t.queues, &queue{prefix: prefix, read: read})
+}
+
+func (q *queue) points(points []tuple.DataPoint, now time.Time) []tuple.DataPoint {
+	v := q.read()
+	arrival := q.arrived.next(now, v.Arrived)
+	for _, p := range []tuple.DataPoint{
+		{Name: "-capacity", Value: int32(v.Capacity)},
+		{Name: "-pct_full", Value: float32(v.Population) / float32(max(1, v.Capacity))},
+		{Name: "-population", Value: int32(v.Population)},
+		{Name: "-arrival_rate_secs", Value: arrival},
+		// How long a tuple stays, if as many leave as come.
+		{Name: "-sojourn_time_ms", Value: float64(v.Population) / max(arrival, 0.00001) * 1000},
+		{Name: "-insert_failures", Value: q.refused.next(now, v.Refused)},
+		{Name: "-dropped_messages", Value: v.Dropped},
+		{Name: "-overflow", Value: int32(v.Overflow)},
+	} {
+		p.Name = q.prefix + p.Name
+		points = append(points, p)
+	}
+	return points
+}
+
 // system appends the points of all streams.
 func (t *Task) system(points []tuple.DataPoint, now time.Time) []tuple.DataPoint {
 	p := pointer{points, now}
