@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -138,7 +139,7 @@ func (p *port) runProfile(do *profile, w *running, request *storm.ProfileRequest
 		action, last = storm.ProfileAction_JPROFILE_START, false
 	}
 	p.jobs.run(func(ctx context.Context) {
-		err := p.profiler(w).run(ctx, action)
+		err := p.profiler(w)(ctx, action)
 		p.post(func() slot.Event {
 			logger := p.log.With(zap.String("worker_id", w.id), zap.String("topology_id", w.topologyID), zap.Stringer("action", request.Action))
 			do.busy = false
@@ -158,11 +159,18 @@ func (p *port) runProfile(do *profile, w *running, request *storm.ProfileRequest
 	})
 }
 
-func (p *port) profiler(w *running) profiler {
+func (p *port) profiler(w *running) func(context.Context, storm.ProfileAction) error {
+	artifacts := p.cfg.Layout.WorkerArtifacts(w.topologyID, p.number)
+	if w.process.IsGo() {
+		return goProfiler{
+			signal: func() error { return w.process.Signal(syscall.SIGUSR1) }, pid: w.process.Pid(),
+			worker: p.cfg.Layout.Worker(w.id), results: artifacts,
+		}.run
+	}
 	return profiler{
 		script: filepath.Join(p.cfg.StormHome, "bin", p.cfg.Conf.String(config.WorkerProfilerCommand, "flight.bash")),
-		java:   p.cfg.JavaHome, pid: w.process.Pid(), dir: p.cfg.Layout.WorkerArtifacts(w.topologyID, p.number),
-	}
+		java:   p.cfg.JavaHome, pid: w.process.Pid(), dir: artifacts,
+	}.run
 }
 
 // profiler runs commands on one JVM.

@@ -43,9 +43,8 @@ type reporter struct {
 
 // window counts the errors of one task in one interval.
 type window struct {
-	begun   time.Time
-	count   int
-	dropped int
+	begun time.Time
+	count int
 }
 
 func newReporter(host string, port int, interval time.Duration, most int, log func(string, int32) *zap.Logger) *reporter {

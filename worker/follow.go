@@ -7,9 +7,11 @@ package worker
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/thrift/storm"
@@ -59,27 +61,31 @@ func debugOf(topologyID string, base *storm.StormBase) map[string]float64 {
 // followLevels keeps the levels of the loggers as the cluster state has them, and undoes them when their time is over.
 func (w *Worker) followLevels(ctx context.Context) error {
 	configs := make(chan *storm.LogConfig)
-	watched := make(chan error, 1)
-	watching, stop := context.WithCancel(ctx)
-	go func() {
-		watched <- w.cluster.WatchLogConfig(watching, w.args.TopologyID, func(c *storm.LogConfig) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return w.cluster.WatchLogConfig(ctx, w.args.TopologyID, func(c *storm.LogConfig) {
 			select {
 			case configs <- c:
-			case <-watching.Done():
+			case <-ctx.Done():
 			}
 		})
-	}()
-	defer func() { stop(); <-watched }()
+	})
+	group.Go(func() error {
+		w.applyLevels(ctx, configs)
+		return nil
+	})
+	return ended(group.Wait())
+}
+
+// applyLevels puts in force what comes in, until ctx ends.
+func (w *Worker) applyLevels(ctx context.Context, configs <-chan *storm.LogConfig) {
 	var current *storm.LogConfig
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case err := <-watched:
-			watched <- err
-			return ended(err)
+			return
 		case current = <-configs:
 		case <-timer.C:
 		}
@@ -93,12 +99,12 @@ func (w *Worker) followLevels(ctx context.Context) error {
 
 // followCredentials passes on credentials that are renewed.
 func (w *Worker) followCredentials(ctx context.Context) error {
-	first := true
+	current := w.credentials
 	return ended(w.cluster.WatchCredentials(ctx, w.args.TopologyID, func(c *storm.Credentials) {
-		if c != nil && !first {
-			w.engine.SetCredentials(c.Creds)
+		if c != nil && !maps.Equal(c.Creds, current) {
+			current = c.Creds
+			w.engine.SetCredentials(maps.Clone(current))
 		}
-		first = false
 	}))
 }
 

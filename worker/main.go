@@ -56,8 +56,11 @@ func run(ctx context.Context, args []string, factory Factory) (int, error) {
 		return exitFailed, err
 	}
 	w := newWorker(parsed, local, logs, factory)
+	asked, unwatch := watchSignal()
+	defer unwatch()
 	ended := make(chan struct{})
 	go forceEnd(ctx, ended, w.log, time.Duration(local.Conf.Int(config.SupervisorWorkerShutdownSleepSecs, 3))*time.Second)
+	w.asked = asked
 	err = w.Run(ctx)
 	close(ended)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -79,11 +82,9 @@ func forceEnd(ctx context.Context, ended <-chan struct{}, log *zap.Logger, grace
 	case <-ctx.Done():
 	}
 	log.Info("worker is told to end")
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-ended:
-	case <-timer.C:
+	case <-time.After(grace):
 		log.Error("worker did not end in time", zap.Duration("grace", grace))
 		os.Exit(exitForced)
 	}

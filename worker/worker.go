@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"os"
 	"strconv"
 	"time"
 
@@ -33,6 +35,7 @@ type Worker struct {
 	log      *zap.Logger
 	started  time.Time
 	upstream *upstream
+	asked    <-chan os.Signal // for profiles; nil if nobody can ask
 
 	// Set by start, before any goroutine that reads them.
 	cluster   *cluster.State
@@ -41,6 +44,8 @@ type Worker struct {
 	peers     map[int32]string
 	engine    Engine
 	reporter  *reporter
+
+	credentials map[string]string // at the start
 }
 
 // times are the pauses between what is done again and again.
@@ -151,7 +156,8 @@ func (w *Worker) makeEngine(assignment *storm.Assignment, creds *storm.Credentia
 		Report: w.reporter.report, Log: w.logs.logger(), ComponentLog: w.logs.component,
 	}
 	if creds != nil {
-		setup.Credentials = creds.Creds
+		w.credentials = creds.Creds
+		setup.Credentials = maps.Clone(creds.Creds)
 	}
 	var err error
 	if w.engine, err = w.factory(setup); err != nil {
@@ -182,6 +188,10 @@ func (w *Worker) serve(ctx context.Context) error {
 	group.Go(func() error { return w.followStorm(ctx) })
 	group.Go(func() error { return w.followLevels(ctx) })
 	group.Go(func() error { return w.followCredentials(ctx) })
+	group.Go(func() error {
+		(&profiler{dir: w.layout.Worker(w.args.WorkerID), log: w.log}).run(beside, w.asked)
+		return nil
+	})
 	group.Go(func() error {
 		w.reporter.run(beside, w.writeError, w.log)
 		return nil

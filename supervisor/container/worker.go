@@ -61,6 +61,17 @@ func (w *Worker) ID() string { return w.id }
 // Pid is the process's id, or 0 if the worker was gone when it was adopted. It may be somebody else's after Done.
 func (w *Worker) Pid() int { return w.main.pid }
 
+// IsGo says whether it is a Go worker that runs.
+func (w *Worker) IsGo() bool { return w.main.alive() && isGoWorker(argv(w.main.pid), w.id) }
+
+// Signal sends a signal to the worker's own process; one that has ended gets none.
+func (w *Worker) Signal(sig syscall.Signal) error {
+	if w.handle == nil {
+		return nil
+	}
+	return w.handle.signal(sig)
+}
+
 // Done is closed as soon as the process has ended, while Launcher.Run runs. Its children may still be there.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
