@@ -33,7 +33,7 @@ import org.apache.storm.utils.ListDelegate;
 
 /**
  * Asks Storm's serializers. Questions, one a line: "values HEX" and "object HEX" and "tuple HEX" are decoded, written as text and encoded again;
- * "random SEED" makes values; "make NAME" makes one object; "maketuple SEED" makes a tuple. Answer: HEX, a space, the text; or "! " and what was thrown.
+ * "random SEED" makes values, "randomtuple SEED" a tuple, "make NAME" one object; "streams x" lists who sends on which streams. Answer: HEX, a space, the text; or "! " and what was thrown.
  */
 public final class KryoDriver {
     private static final HexFormat HEX = HexFormat.of();
@@ -102,6 +102,17 @@ public final class KryoDriver {
                 case "randomtuple": {
                     Tuple t = new Gen(Long.parseLong(rest)).tuple(context);
                     return HEX.formatHex(tupleSer.serialize(t)) + " " + Text.of(t);
+                }
+                case "streams": {
+                    StringBuilder sb = new StringBuilder(" ");
+                    for (int task : Topology.TASKS) {
+                        String component = context.getComponentId(task);
+                        for (String stream : context.getComponentStreams(component)) {
+                            String fields = String.join(",", context.getComponentOutputFields(component, stream));
+                            sb.append(task).append(':').append(component).append(':').append(stream).append(':').append(fields).append(';');
+                        }
+                    }
+                    return sb.toString();
                 }
                 case "make": {
                     Object v = make(rest);

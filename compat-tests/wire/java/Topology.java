@@ -17,7 +17,7 @@ import org.apache.storm.utils.Utils;
 
 /** The topology that both sides of the tests know: a spout with tasks 4 and 5, a bolt with 2 and 3, an acker with task 1. */
 final class Topology {
-    static final int[] TASKS = {1, 2, 3, 4, 5};
+    static final int[] TASKS = {-1, 1, 2, 3, 4, 5};
 
     private Topology() {
     }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frame
+
+// This file holds who sends on which streams. A stream travels as its place among the names of its component's streams, sorted.
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gust-stream/gust/tuple"
+)
+
+// maxTasks bounds what a table is made for; a frame cannot name more.
+const maxTasks = MaxTask + 1
+
+// Sources knows each task's streams. It does not change, so all goroutines may share it.
+type Sources struct {
+	// tasks[t+1] are the streams of task t, in order: the system's own task is -1.
+	tasks [][]tuple.Source
+}
+
+// NewSources makes the table of a topology: tasks with their components (tuple.SystemTask too if it sends), and the fields of each
+// component's streams, those that Storm adds included.
+func NewSources(tasks map[int32]string, streams map[string]map[string][]string) *Sources {
+	s := &Sources{}
+	for task, component := range tasks {
+		if task < tuple.SystemTask || task >= maxTasks {
+			continue
+		}
+		for int(task)+1 >= len(s.tasks) {
+			s.tasks = append(s.tasks, nil)
+		}
+		names := slices.Sorted(maps.Keys(streams[component]))
+		all := make([]tuple.Source, 0, len(names))
+		for i, name := range names {
+			all = append(all, tuple.Source{
+				Component: component, Stream: name, StreamID: int32(i) + 1, Task: task, Fields: streams[component][name], //nolint:gosec // a place
+			})
+		}
+		s.tasks[task+1] = all
+	}
+	return s
+}
+
+// Of is the source for a task and the name of a stream, nil if there is none.
+func (s *Sources) Of(task int32, stream string) *tuple.Source {
+	all := s.of(task)
+	i, ok := slices.BinarySearchFunc(all, stream, func(src tuple.Source, name string) int {
+		switch {
+		case src.Stream < name:
+			return -1
+		case src.Stream > name:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return &all[i]
+}
+
+// At is the source for a task and a place among its streams, counted from 1, nil if there is none.
+func (s *Sources) At(task int32, place uint32) *tuple.Source {
+	all := s.of(task)
+	if i := place - 1; i < uint32(len(all)) { //nolint:gosec // a length
+		return &all[i]
+	}
+	return nil
+}
+
+func (s *Sources) of(task int32) []tuple.Source {
+	if i := int(task) + 1; i >= 0 && i < len(s.tasks) {
+		return s.tasks[i]
+	}
+	return nil
+}
