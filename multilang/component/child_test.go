@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -220,7 +221,7 @@ func TestHandshakeTellsTheContext(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("context (-want +got):\n%s", diff)
 	}
-	if _, err := os.Stat(filepath.Join(p.pidDir, fmt.Sprint(os.Getpid()))); err != nil {
+	if _, err := os.Stat(filepath.Join(p.pidDir, strconv.Itoa(os.Getpid()))); err != nil {
 		t.Errorf("no pid file: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ func TestWrongEmitsStayHere(t *testing.T) {
 		`the component declares no such`:             func(in *Tuple, out *Output) error { return out.EmitOn("never", in, 1) },
 		`no form in json for a value of type func()`: func(in *Tuple, out *Output) error { return out.EmitOn("late", in, func() {}) },
 		`is acked or failed already`:                 func(in *Tuple, out *Output) error { out.Fail(in); return out.EmitOn("late", in, 1) },
-		`the component declares no such s`:           func(in *Tuple, out *Output) error { return out.Stream("x").SendDirect(1, Options{}, 1) },
+		`the component declares no such s`:           func(_ *Tuple, out *Output) error { return out.Stream("x").SendDirect(1, Options{}, 1) },
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +146,7 @@ func TestBadTextFailsTheTuple(t *testing.T) {
 
 func TestTicksAreAcked(t *testing.T) {
 	t.Parallel()
-	p := bolted(t, &probe{execute: func(in *Tuple, out *Output) error {
+	p := bolted(t, &probe{execute: func(in *Tuple, _ *Output) error {
 		if !in.IsTick() {
 			return errors.New("no tick")
 		}
@@ -279,7 +279,7 @@ type talker struct {
 }
 
 func (s *talker) Next(out *SpoutOutput) error { return s.next(out) }
-func (s *talker) Ack(id any) { s.told = append(s.told, fmt.Sprintf("ack %v %T", id, id)) }
+func (s *talker) Ack(id any)                  { s.told = append(s.told, fmt.Sprintf("ack %v %T", id, id)) }
 
 func (s *talker) Fail(id any) { s.told = append(s.told, fmt.Sprintf("fail %v %T", id, id)) }
 func (s *talker) Activate()   { s.told = append(s.told, "activate") }

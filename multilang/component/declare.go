@@ -51,11 +51,12 @@ func (t *Topology) Storm() (*storm.StormTopology, error) {
 	for _, c := range t.components {
 		object := &storm.ComponentObject{Shell: &storm.ShellComponent{ExecutionCommand: "sh", Script: Binary + ".sh"}}
 		described, err := c.storm(declared)
-		if err != nil {
+		switch {
+		case err != nil:
 			faults = append(faults, fmt.Errorf("component %q: %w", c.id, err))
-		} else if c.bolt {
+		case c.bolt:
 			out.Bolts[c.id] = &storm.Bolt{BoltObject: object, Common: described}
-		} else {
+		default:
 			out.Spouts[c.id] = &storm.SpoutSpec{SpoutObject: object, Common: described}
 		}
 	}

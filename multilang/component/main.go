@@ -34,50 +34,49 @@ func exit(serve func(ctx context.Context, p Pipes) error) {
 // Main serves over the process's stdin and stdout, until the parent closes its end or the process is told to end. Meanwhile whatever
 // else writes to stdout, a print of the component or a program that it starts, writes to stderr, and stdin is empty.
 func Main(serve func(ctx context.Context, p Pipes) error) error {
-	pipes, err := claim()
+	in, out, err := claim()
 	if err != nil {
 		return fmt.Errorf("take over stdin and stdout: %w", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	return errors.Join(serve(ctx, pipes), pipes.Out.(*os.File).Close())
+	return errors.Join(serve(ctx, Pipes{In: in, Out: out}), out.Close())
 }
 
 // claim moves stdin and stdout to descriptors that nobody else knows.
-func claim() (Pipes, error) {
-	in, err := move(unix.Stdin)
-	if err != nil {
-		return Pipes{}, err
+func claim() (in, out *os.File, err error) {
+	if in, err = move(unix.Stdin, "stdin of the protocol"); err != nil {
+		return nil, nil, err
 	}
-	out, err := move(unix.Stdout)
-	if err != nil {
-		return Pipes{}, err
+	if out, err = move(unix.Stdout, "stdout of the protocol"); err != nil {
+		return nil, nil, err
 	}
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return Pipes{}, err
+		return nil, nil, err
 	}
 	if err := unix.Dup3(int(null.Fd()), unix.Stdin, 0); err != nil {
-		return Pipes{}, err
+		return nil, nil, os.NewSyscallError("dup", err)
 	}
 	if err := unix.Dup3(unix.Stderr, unix.Stdout, 0); err != nil {
-		return Pipes{}, err
+		return nil, nil, os.NewSyscallError("dup", err)
 	}
-	var info unix.Stat_t
-	if err := unix.Fstat(in, &info); err == nil && info.Mode&unix.S_IFMT == unix.S_IFIFO {
-		// So that closing it ends a read. The end of a pipe is this process's alone; other files may be shared with other processes.
-		if err := unix.SetNonblock(in, true); err != nil {
-			return Pipes{}, err
-		}
-	}
-	return Pipes{In: os.NewFile(uintptr(in), "stdin of the protocol"), Out: os.NewFile(uintptr(out), "stdout of the protocol")}, null.Close()
+	return in, out, null.Close()
 }
 
-func move(fd int) (int, error) {
+// move gives a file of its own to a descriptor. The end of a pipe does not block, so that closing it ends a read: it is this
+// process's alone, where other files may be shared with other processes.
+func move(fd int, name string) (*os.File, error) {
 	moved, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
-		return 0, os.NewSyscallError("dup", err)
+		return nil, os.NewSyscallError("dup", err)
 	}
-	return moved, nil
+	var info unix.Stat_t
+	if err := unix.Fstat(moved, &info); err == nil && info.Mode&unix.S_IFMT == unix.S_IFIFO {
+		if err := unix.SetNonblock(moved, true); err != nil {
+			return nil, os.NewSyscallError("fcntl", err)
+		}
+	}
+	return os.NewFile(uintptr(moved), name), nil
 }

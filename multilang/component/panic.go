@@ -25,7 +25,7 @@ func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Valu
 
 // Unwrap gives the error that the component panicked with, if it was one.
 func (p *PanicError) Unwrap() error {
-	err, _ := p.Value.(error) //nolint:errcheck // nil is the answer for what is no error
+	err, _ := p.Value.(error)
 	return err
 }
 

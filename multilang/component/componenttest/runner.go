@@ -85,6 +85,7 @@ type runner struct {
 var _ component.Runner = (*runner)(nil)
 
 func newRunner(tb testing.TB, o Options) *runner {
+	tb.Helper()
 	if o.Component == "" {
 		o.Component = "tested"
 	}
