@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/thrift/storm"
@@ -416,8 +418,17 @@ func TestConnectSaysWhereNobodyListens(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = cluster.Connect(t.Context(), cluster.Config{Servers: []string{addr}, ConnectTimeout: time.Second}, zaptest.NewLogger(t, zaptest.Level(zapcore.FatalLevel)))
+	core, logs := observer.New(zapcore.WarnLevel)
+	began := time.Now()
+	_, err = cluster.Connect(t.Context(), cluster.Config{Servers: []string{addr}, ConnectTimeout: 4 * time.Second}, zap.New(core))
 	if err == nil || !strings.Contains(err.Error(), addr) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Connect = %v", err)
+	}
+	said := logs.FilterMessage("cluster state does not answer, still trying").All()
+	if len(said) == 0 || !strings.Contains(fmt.Sprint(said[0].ContextMap()), "connection refused") {
+		t.Fatalf("logged while it waited: %v", logs.All())
+	}
+	if after := said[0].Time.Sub(began); after > 2*time.Second {
+		t.Errorf("logged after %v only", after)
 	}
 }

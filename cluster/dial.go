@@ -5,6 +5,7 @@
 package cluster
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -13,23 +14,38 @@ import (
 // dialer opens connections for the client library, one after the other.
 type dialer struct {
 	mu     sync.Mutex
-	conn   net.Conn // the newest, guarded by mu, as is closed
+	conn   net.Conn // the newest; guarded by mu, as are closed and err
 	closed bool
+	err    error // why the last try failed, nil if it did not
 }
 
 // dial has the form that the library asks for.
 func (d *dialer) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := net.DialTimeout(network, address, timeout) //nolint:noctx // the library has no context; its timeout ends this
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.conn = conn
 	if d.closed {
 		_ = conn.Close() // the library finds that out and ends
 	}
 	return conn, nil
+}
+
+// errSilent stands for a server that takes the connection and says nothing.
+var errSilent = errors.New("connected, and no session yet")
+
+// fault says why there is no session yet.
+func (d *dialer) fault() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil && d.conn != nil {
+		return errSilent
+	}
+	return d.err
 }
 
 // close ends the newest connection and all that are opened later.

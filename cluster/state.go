@@ -17,6 +17,8 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/gust-stream/gust/internal/clock"
 )
 
 // ErrClosed tells that the session was closed by Close.
@@ -66,6 +68,9 @@ type State struct {
 	drained  chan struct{}
 }
 
+// firstComplaint is when servers that do not answer are first complained of.
+const firstComplaint = 1500 * time.Millisecond
+
 // nodeMark is what Storm's processes put into nodes that have no payload.
 func nodeMark() []byte { return []byte{7} }
 
@@ -94,12 +99,24 @@ func Connect(ctx context.Context, cfg Config, log *zap.Logger) (*State, error) {
 	ready := s.Sessions()
 	go s.follow(events)
 	ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout)
+	var complaints sync.WaitGroup
+	complaints.Go(func() { s.complain(ctx, cfg.Servers) })
+	defer complaints.Wait()
 	defer cancel()
 	if err := s.open(ctx, cfg, ready); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("connect to cluster state at %s: %w", strings.Join(cfg.Servers, ","), err)
 	}
 	return s, nil
+}
+
+// complain says now and then that the servers do not answer, until ctx ends.
+func (s *State) complain(ctx context.Context, servers []string) {
+	started := time.Now()
+	for pause := firstComplaint; clock.Wait(ctx, pause) == nil; pause *= 2 {
+		s.log.Warn("cluster state does not answer, still trying", zap.Strings("servers", servers),
+			zap.Duration("waited", time.Since(started).Round(time.Second)), zap.NamedError("last", s.dial.fault()))
+	}
 }
 
 func (s *State) open(ctx context.Context, cfg Config, ready <-chan struct{}) error {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,6 +40,17 @@ func ClientJar(stormHome string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("storm-client JAR in lib-worker or lib of %s: %w", stormHome, fs.ErrNotExist)
+}
+
+// checkRelease compares the release that a Storm home says it is with the JAR that is used out of it: they differ after an upgrade
+// that was not finished.
+func checkRelease(stormHome, jar, version string) (warnings []string) {
+	text, err := os.ReadFile(filepath.Join(stormHome, "RELEASE"))
+	if release := strings.TrimSpace(string(text)); err == nil && release != version {
+		warnings = append(warnings, fmt.Sprintf("%s says that it is Storm %s, but its client JAR, which is used, is of %s: %s",
+			stormHome, release, version, jar))
+	}
+	return warnings
 }
 
 // escapeGlob makes a path a pattern that matches only itself.

@@ -117,6 +117,7 @@ func loadDefaults(src *Sources) (Conf, error) {
 			}
 			conf = Merge(ours, storms)
 			src.Defaults, src.StormVersion = jar, version
+			src.Warnings = append(src.Warnings, checkRelease(src.StormHome, jar, version)...)
 		}
 	}
 	for k := range conf {

@@ -196,6 +196,22 @@ func TestLoadWarnings(t *testing.T) {
 	}
 }
 
+// TestLoadHalfAnUpgrade has a Storm home whose RELEASE and JAR differ.
+func TestLoadHalfAnUpgrade(t *testing.T) {
+	t.Parallel()
+	dir := home(t, "lib-worker", "2.8.3", "a: 1")
+	for release, want := range map[string][]string{
+		"2.8.3\n": nil,
+		"2.8.1\n": {dir + " says that it is Storm 2.8.1, but its client JAR, which is used, is of 2.8.3: " + filepath.Join(dir, "lib-worker", "storm-client-2.8.3.jar")},
+	} {
+		write(t, filepath.Join(dir, "RELEASE"), release)
+		_, src, err := Load(Options{StormHome: dir})
+		if d := cmp.Diff(want, src.Warnings); err != nil || d != "" {
+			t.Errorf("RELEASE %q: %v %s", release, err, d)
+		}
+	}
+}
+
 func TestParseOverride(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]any{

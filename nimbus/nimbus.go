@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/cluster"
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/lock"
 	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/nimbus/blobstore"
 	"github.com/gust-stream/gust/nimbus/scheduler"
@@ -142,7 +144,7 @@ func New(cfg Config, deps Deps) *Nimbus {
 func (n *Nimbus) Listen() (net.Addr, error) {
 	addr, err := n.server.Listen()
 	if err != nil {
-		return nil, fmt.Errorf("nimbus: %w", err)
+		return nil, fmt.Errorf("nimbus: open %s: %w", config.NimbusThriftPort, err)
 	}
 	return addr, nil
 }
@@ -150,12 +152,26 @@ func (n *Nimbus) Listen() (net.Addr, error) {
 // Ready says whether this Nimbus leads and has read the cluster state, so that all calls are answered.
 func (n *Nimbus) Ready() bool { return n.leader.Load() && n.model.isLoaded() }
 
-// Run serves until ctx ends or the cluster state is closed. It may be called once.
+// Run serves until ctx ends or the cluster state is closed. It may be called once. While another Nimbus works in the same local
+// folder, it waits.
 func (n *Nimbus) Run(ctx context.Context) error {
+	held, err := lock.Take(ctx, filepath.Join(n.cfg.LocalDir, "nimbus"), func(busy *lock.BusyError) {
+		n.log.Warn("another nimbus works in the same "+config.StormLocalDir+", waiting for its end",
+			zap.String("dir", busy.Dir), zap.Int("pid", busy.PID))
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("nimbus: %w", err), n.server.Close())
+	}
+	err = n.run(ctx)
+	return errors.Join(err, held.Release())
+}
+
+func (n *Nimbus) run(ctx context.Context) error {
 	addr, err := n.Listen()
 	if err != nil {
 		return err
 	}
+	n.log.Info("nimbus listens", zap.Stringer("address", addr))
 	n.self = cluster.NimbusID{Host: n.cfg.Host, Port: portOf(addr), TLSPort: n.cfg.TLSPort}
 	if err := n.blobs.Load(); err != nil {
 		return errors.Join(fmt.Errorf("nimbus: %w", err), n.server.Close())

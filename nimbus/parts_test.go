@@ -4,10 +4,10 @@ package nimbus
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +64,7 @@ func TestSessionsShareFiles(t *testing.T) {
 	}
 	greedy, other := table(), table()
 	for i := range 20 {
-		greedy.open(fmt.Sprint(i), fmt.Sprint(i), now.Add(time.Duration(i)))
+		greedy.open(strconv.Itoa(i), strconv.Itoa(i), now.Add(time.Duration(i)))
 	}
 	if len(greedy.byKey) != 11 || len(dropped) != 9 || dropped[0] != "0" {
 		t.Errorf("%d transfers are open, dropped are %v", len(greedy.byKey), dropped)
@@ -81,7 +81,7 @@ func TestSessionsShareFiles(t *testing.T) {
 	}
 	dropped = nil
 	for i := range 11 {
-		other.open(fmt.Sprint(i), fmt.Sprint(i), now)
+		other.open(strconv.Itoa(i), strconv.Itoa(i), now)
 	}
 	if len(dropped) > 0 {
 		t.Errorf("files that were given back are missing: dropped %v", dropped)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/lock"
 	"github.com/gust-stream/gust/internal/openfiles"
 	"github.com/gust-stream/gust/supervisor/container"
 	"github.com/gust-stream/gust/supervisor/localizer"
@@ -119,7 +120,20 @@ func (s *Supervisor) Addr() (net.Addr, error) { return s.server.Listen() }
 
 // Run serves until ctx ends or the machine is found unhealthy; in that case the error wraps ErrUnhealthy and no worker is
 // left. Otherwise workers are left running, unless Config.KillWorkersOnStop says no.
+// While another supervisor works in the same local folder, it waits.
 func (s *Supervisor) Run(ctx context.Context) error {
+	held, err := lock.Take(ctx, s.cfg.Layout.Supervisor(), func(busy *lock.BusyError) {
+		s.log.Warn("another supervisor works in the same "+config.StormLocalDir+", waiting for its end",
+			zap.String("dir", busy.Dir), zap.Int("pid", busy.PID))
+	})
+	if err != nil {
+		return fmt.Errorf("start supervisor: %w", err)
+	}
+	err = s.run(ctx)
+	return errors.Join(err, held.Release())
+}
+
+func (s *Supervisor) run(ctx context.Context) error {
 	if err := s.prepare(); err != nil {
 		return errors.Join(fmt.Errorf("start supervisor: %w", err), s.server.Close())
 	}
@@ -184,7 +198,7 @@ func (s *Supervisor) prepare() error {
 	}
 	addr, err := s.server.Listen()
 	if err != nil {
-		return err
+		return fmt.Errorf("open %s: %w", config.SupervisorThriftPort, err)
 	}
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {

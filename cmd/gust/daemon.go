@@ -21,6 +21,7 @@ import (
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/clock"
 )
 
 // daemonSettings are the flags of a daemon.
@@ -95,22 +96,36 @@ func newLogger(level string) (*zap.Logger, error) {
 	return cfg.Build()
 }
 
-// connectCluster opens a session with the ZooKeeper servers that the conf names.
+// connectCluster opens a session with the ZooKeeper servers that the conf names, and does not give up while they do not answer or
+// their names are not known: daemons may be started in any order.
 func connectCluster(ctx context.Context, conf config.Conf, log *zap.Logger) (*cluster.State, error) {
 	port := strconv.FormatInt(conf.Int(config.StormZookeeperPort, 2181), 10)
 	var servers []string
 	for _, host := range conf.Strings(config.StormZookeeperServers) {
 		servers = append(servers, net.JoinHostPort(host, port))
 	}
-	return cluster.Connect(ctx, cluster.Config{
+	cfg := cluster.Config{
 		Servers:        servers,
 		Root:           conf.String(config.StormZookeeperRoot, "/storm"),
 		SessionTimeout: time.Duration(conf.Int(config.StormZookeeperSessionTimeout, 20_000)) * time.Millisecond,
 		ConnectTimeout: time.Duration(conf.Int(config.StormZookeeperConnectionTimeout, 15_000)) * time.Millisecond,
 		Scheme:         conf.String(config.StormZookeeperAuthScheme, ""),
 		Auth:           []byte(conf.String(config.StormZookeeperAuthPayload, "")),
-	}, log.Named("cluster"))
+	}
+	for {
+		state, err := cluster.Connect(ctx, cfg, log.Named("cluster"))
+		if _, unknown := errors.AsType[*net.DNSError](err); err == nil || ctx.Err() != nil || !unknown && !errors.Is(err, context.DeadlineExceeded) {
+			return state, err
+		}
+		log.Warn("cluster state not reached, trying again", zap.Error(err))
+		if err := clock.Wait(ctx, connectPause); err != nil {
+			return nil, err
+		}
+	}
 }
+
+// connectPause is the wait between two tries to reach the cluster state.
+const connectPause = time.Second
 
 // quiet turns the end of a context, which is how a daemon is told to stop, into success.
 func quiet(err error) error {

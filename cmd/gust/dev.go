@@ -41,11 +41,11 @@ func newDev() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			lock, err := lockDir(dir)
+			held, err := lockDir(dir)
 			if err != nil {
 				return err
 			}
-			defer func() { _ = lock.Close() }() // the process ends, and the lock with it
+			defer func() { _ = held.Release() }() // the process ends, and the lock with it
 			conf, sources, err := prepareDev(&d, dir)
 			if err != nil {
 				return err
@@ -114,7 +114,7 @@ func startDev(ctx context.Context, site devSite, stack *run.Stack) (*nimbus.Nimb
 	if err != nil {
 		return nil, err
 	}
-	if _, err := zk.Listen(); err != nil {
+	if _, err := listenZookeeper(zk); err != nil {
 		return nil, err
 	}
 	stack.Start("cluster state", zk.Run)

@@ -13,10 +13,9 @@ import (
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/sys/unix"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/internal/regular"
+	"github.com/gust-stream/gust/internal/lock"
 )
 
 // prepareDev reads the conf, fills in what one machine implies, and writes all that is not a default to dir/conf/storm.yaml:
@@ -44,23 +43,20 @@ func prepareDev(d *daemonSettings, dir string) (config.Conf, config.Sources, err
 	return conf, sources, writeConf(sources.ConfDir, conf, sources)
 }
 
-// lockDir makes dir the caller's alone until the returned file is closed: a second gust dev must not change the conf of one
+// lockDir makes dir the caller's alone until the returned lock is released: a second gust dev must not change the conf of one
 // that runs.
-func lockDir(dir string) (*os.File, error) {
+func lockDir(dir string) (*lock.Lock, error) {
 	if dir == "" {
 		return nil, usagef("gust dev needs --dir, a folder for all that it writes")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of gust dev: %w", err)
 	}
-	file, err := regular.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock the folder of gust dev: %w", err)
+	l, err := lock.Try(dir)
+	if busy, ok := errors.AsType[*lock.BusyError](err); ok {
+		return nil, fmt.Errorf("%s is in use by another gust dev, process %d", dir, busy.PID)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s is in use by another gust dev: %w", dir, err), file.Close())
-	}
-	return file, nil
+	return l, err
 }
 
 // completeDev sets, where the user has not, what all daemons on this one machine imply. The folders of the daemons are below

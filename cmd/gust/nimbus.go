@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/openfiles"
@@ -44,11 +43,6 @@ func newNimbus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			addr, err := n.Listen()
-			if err != nil {
-				return err
-			}
-			log.Info("nimbus listens", zap.Stringer("address", addr))
 			return runNimbus(cmd.Context(), n)
 		},
 	}

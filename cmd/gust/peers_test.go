@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strconv"
 	"time"
@@ -51,5 +50,5 @@ func portAndNumber(ts *testscript.TestScript, neg bool, args []string) (addr str
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	return fmt.Sprintf("127.0.0.1:%s", args[0]), n
+	return "127.0.0.1:" + args[0], n
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 )
 
 func TestMain(m *testing.M) {
@@ -38,6 +39,21 @@ func TestScripts(t *testing.T) {
 			"uploads":  uploads,
 		},
 	})
+}
+
+// TestEveryCommandHasAnExample is for those who read --help.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	t.Parallel()
+	var look func(*cobra.Command)
+	look = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			if !sub.HasSubCommands() && (sub.Example == "" || sub.Short == "") {
+				t.Errorf("%s has no example, or does not say what it does", sub.CommandPath())
+			}
+			look(sub)
+		}
+	}
+	look(newGust())
 }
 
 // setupScript gives a script a Storm home, the JAR of topologies and free ports: $P0 to $P4.

@@ -34,9 +34,10 @@ func clientClasspath(home string, extra ...string) string {
 func newClasspath() *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
-		Use:   "classpath",
-		Short: "Print the class path of Storm's client",
-		Args:  usage(cobra.NoArgs),
+		Use:     "classpath",
+		Short:   "Print the class path of Storm's client",
+		Example: "  java -cp \"$(storm classpath):app.jar\" com.example.WordCount",
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, sources, err := s.load()
 			if err != nil {
@@ -56,9 +57,10 @@ func newClasspath() *cobra.Command {
 func newVersion() *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of gust and of the Storm home",
-		Args:  usage(cobra.NoArgs),
+		Use:     "version",
+		Short:   "Print the versions of gust and of the Storm home",
+		Example: "  gust version --storm-home /opt/storm",
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, sources, err := s.load()
 			if err != nil {
@@ -71,7 +73,15 @@ func newVersion() *cobra.Command {
 			if s.json {
 				return printJSON(cmd.OutOrStdout(), map[string]string{"gust": gust, "storm": sources.StormVersion, "stormHome": sources.StormHome})
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "gust %s\nStorm %s\n", gust, sources.StormVersion)
+			warnings := cmd.ErrOrStderr()
+			for _, warning := range sources.Warnings {
+				fmt.Fprintln(warnings, "warning:", warning)
+			}
+			storm := fmt.Sprintf("Storm %s (%s)", sources.StormVersion, sources.StormHome)
+			if err := needHome(sources); err != nil {
+				storm = fmt.Sprintf("Storm %s by gust's own table; %v", sources.StormVersion, err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "gust %s\n%s\n", gust, storm)
 			return err
 		},
 	}

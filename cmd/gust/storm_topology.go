@@ -43,9 +43,10 @@ func explain(err error) error {
 func newList() *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the topologies and their states",
-		Args:  usage(cobra.NoArgs),
+		Use:     "list",
+		Short:   "List the topologies and their states",
+		Example: "  storm list\n  storm list --json",
+		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			nimbus, err := s.nimbus(cmd.Context())
 			if err != nil {
@@ -112,9 +113,10 @@ func newDeactivate() *cobra.Command {
 func newSwitch(name, short, done string, call func(*storm.NimbusClient, context.Context, string) error) *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
-		Use:   name + " TOPOLOGY",
-		Short: short,
-		Args:  usage(cobra.ExactArgs(1)),
+		Use:     name + " TOPOLOGY",
+		Short:   short,
+		Example: "  storm " + name + " words",
+		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.each(cmd, args, done, false, func(ctx context.Context, n *leader.Nimbus, name string) error {
 				return call(n.NimbusClient, ctx, name)
@@ -152,6 +154,7 @@ func newGetErrors() *cobra.Command {
 		Use:     "get-errors TOPOLOGY",
 		Aliases: []string{"get_errors"},
 		Short:   "Print the last error of each component, as JSON",
+		Example: "  storm get-errors words",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			nimbus, err := s.nimbus(cmd.Context())

@@ -58,10 +58,18 @@ func newZookeeperServer(conf config.Conf, bind, dir string, files *openfiles.Poo
 	return server.New(server.Config{Addr: net.JoinHostPort(bind, port), Dir: dir, Files: files.Share()}, log)
 }
 
-func runZookeeper(ctx context.Context, zk *server.Server, dir string, log *zap.Logger) error {
+func listenZookeeper(zk *server.Server) (net.Addr, error) {
 	addr, err := zk.Listen()
 	if err != nil {
-		return fmt.Errorf("start the cluster state: %w", err)
+		return nil, fmt.Errorf("open %s: %w", config.StormZookeeperPort, err)
+	}
+	return addr, nil
+}
+
+func runZookeeper(ctx context.Context, zk *server.Server, dir string, log *zap.Logger) error {
+	addr, err := listenZookeeper(zk)
+	if err != nil {
+		return err
 	}
 	log.Info("cluster state listens", zap.Stringer("address", addr), zap.String("dir", dir))
 	return quiet(zk.Run(ctx))

@@ -19,7 +19,7 @@ import (
 // TestOtherKinds opens what is no regular file, in all ways in which a store opens its files. An open that waits would hang the test.
 func TestOtherKinds(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "regular") // a socket's path is short
+	dir, err := os.MkdirTemp("", "regular") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}

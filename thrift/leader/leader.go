@@ -79,7 +79,7 @@ func ask(ctx context.Context, addr string, cfg rpc.ClientConfig) (*Nimbus, error
 	summary, err := seed.GetLeader(ctx)
 	if err != nil {
 		_ = seed.Close() // it is given up anyway
-		return nil, fmt.Errorf("ask %s for the leader: %w", addr, err)
+		return nil, err  // it names method and address
 	}
 	named := net.JoinHostPort(summary.Host, strconv.Itoa(int(summary.Port)))
 	if named == addr {

@@ -52,6 +52,9 @@ func Dial(ctx context.Context, addr string, cfg ClientConfig) (*Client, error) {
 		return nil, fmt.Errorf("connect to %s: largest frame of %d bytes", addr, cfg.MaxFrame)
 	}
 	nc, err := dial(ctx, addr, cfg)
+	if _, told := errors.AsType[*net.OpError](err); told {
+		return nil, err // it says where to
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}

@@ -382,6 +382,7 @@ func TestNewPeerTakesThePlaceOfTheLongestIdle(t *testing.T) {
 }
 
 func newPeerTakesThePlaceOfTheLongestIdle(t *testing.T, cfg Config) {
+	t.Helper()
 	s := start(t, cfg, echo())
 	_, first := dialTest(t, s.addr, ClientConfig{})
 	_, second := dialTest(t, s.addr, ClientConfig{})
@@ -406,6 +407,7 @@ func TestPeerIsRefusedWhenNoneIsIdle(t *testing.T) {
 }
 
 func peerIsRefusedWhenNoneIsIdle(t *testing.T, cfg Config) {
+	t.Helper()
 	s := start(t, cfg, echo())
 	half := plain(t, s.addr)
 	if _, err := half.Write([]byte{0, 0}); err != nil {

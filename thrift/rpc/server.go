@@ -84,7 +84,7 @@ func (s *Server) Listen() (net.Addr, error) {
 	}
 	l, err := net.Listen("tcp", s.cfg.Addr) //nolint:noctx // binding does not wait
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
+		return nil, err // it says where
 	}
 	s.listener = l
 	return l.Addr(), nil

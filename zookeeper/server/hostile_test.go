@@ -170,6 +170,7 @@ func TestTooManyConnections(t *testing.T) {
 }
 
 func tooManyConnections(t *testing.T, bound func(*Config)) {
+	t.Helper()
 	s := start(t, t.TempDir(), func(c *Config) { bound(c); c.HandshakeTimeout = wait })
 	good := dialRaw(t, s.addr)
 	good.hello(20000)

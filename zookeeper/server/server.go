@@ -101,7 +101,7 @@ func (s *Server) Listen() (net.Addr, error) {
 	if s.listener == nil {
 		l, err := net.Listen("tcp", s.cfg.Addr) //nolint:noctx // binding does not block
 		if err != nil {
-			return nil, fmt.Errorf("zookeeper server: listen on %s: %w", s.cfg.Addr, err)
+			return nil, err // it says where
 		}
 		s.listener = l
 	}
@@ -114,7 +114,7 @@ func (s *Server) Listen() (net.Addr, error) {
 func (s *Server) Run(ctx context.Context) (err error) {
 	addr, err := s.Listen()
 	if err != nil {
-		return err
+		return fmt.Errorf("zookeeper server: %w", err)
 	}
 	st, err := openStore(s.cfg.Dir, s.log)
 	if err != nil {
