@@ -19,6 +19,11 @@ type reading struct {
 	read func() any
 }
 
+// group is some metrics of the system's that come together.
+type group interface {
+	points(points []tuple.DataPoint, now time.Time) []tuple.DataPoint
+}
+
 // Register makes the task report a value at Config.Interval; read is called by the executor's goroutine, and nil is no data point.
 func (t *Task) Register(name string, read func() any) {
 	t.reads = append(t.reads, reading{name, read})
@@ -156,8 +161,8 @@ func (t *Task) Collect(now time.Time, interval int) []tuple.DataPoint {
 	}
 	if interval == c.V2 {
 		points = read(points, t.gauges)
-		for _, q := range t.queues {
-			points = q.points(points, now)
+		for _, g := range t.groups {
+			points = g.points(points, now)
 		}
 		points = t.system(points, now)
 	}

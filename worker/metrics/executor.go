@@ -80,7 +80,7 @@ type Task struct {
 	named  map[string]*user
 	reads  []reading // each interval
 	gauges []reading // with the system's own metrics
-	queues []*queue
+	groups []group
 }
 
 // Output gives the counters for a stream that the task emits on; the caller keeps it.

@@ -340,3 +340,31 @@ func TestQueue(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	task := newExecutor(false).Task()
+	task.Process()
+	first, second := points(task.Collect(at(30), 30)), points(task.Collect(at(61), 30))
+	if first["uptimeSecs"] != int64(30) || second["uptimeSecs"] != int64(61) || first["startTimeSecs"] != at(0).Unix() {
+		t.Errorf("times: %v", second)
+	}
+	if first["newWorkerEvent"] != int32(1) || second["newWorkerEvent"] != int32(0) {
+		t.Error("the worker is not new once")
+	}
+	n := func(name string) int64 {
+		v, ok := second[name].(int64)
+		if !ok {
+			t.Fatalf("%s = %v", name, second[name])
+		}
+		return v
+	}
+	for _, part := range []string{"used", "committed"} {
+		if sum := n("memory.heap."+part) + n("memory.non-heap."+part); sum != n("memory.total."+part) || n("memory.non-heap."+part) <= 0 {
+			t.Errorf("memory: %v", second)
+		}
+	}
+	if usage, ok := second["workerCpuUsage"].(float64); !ok || usage < 0 || usage > 1000 {
+		t.Errorf("workerCpuUsage = %v", second["workerCpuUsage"])
+	}
+}

@@ -67,7 +67,7 @@ type queue struct {
 
 // Queue makes the task report the executor's inbox, as receive-queue in Storm.
 func (t *Task) Queue(prefix string, read func() Queue) {
-	t.queues = append(t.queues, &queue{prefix: prefix, read: read})
+	t.groups = append(t.groups, &queue{prefix: prefix, read: read})
 }
 
 func (q *queue) points(points []tuple.DataPoint, now time.Time) []tuple.DataPoint {
