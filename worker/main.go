@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, factory Factory) (int, error) {
 	asked, unwatch := watchSignal()
 	defer unwatch()
 	ended := make(chan struct{})
-	go forceEnd(ctx, ended, w.log, time.Duration(local.Conf.Int(config.SupervisorWorkerShutdownSleepSecs, 3))*time.Second)
+	go forceEnd(w.ending, ended, w.log, time.Duration(local.Conf.Int(config.SupervisorWorkerShutdownSleepSecs, 3))*time.Second)
 	w.asked = asked
 	err = w.Run(ctx)
 	close(ended)
@@ -74,14 +74,14 @@ func run(ctx context.Context, args []string, factory Factory) (int, error) {
 	return exitDone, logs.file.Close()
 }
 
-// forceEnd ends the process if it was told to end and does not in time.
-func forceEnd(ctx context.Context, ended <-chan struct{}, log *zap.Logger, grace time.Duration) {
+// forceEnd ends the process if it is to end and does not in time.
+func forceEnd(ending, ended <-chan struct{}, log *zap.Logger, grace time.Duration) {
 	select {
 	case <-ended:
 		return
-	case <-ctx.Done():
+	case <-ending:
 	}
-	log.Info("worker is told to end")
+	log.Info("worker is about to end")
 	select {
 	case <-ended:
 	case <-time.After(grace):

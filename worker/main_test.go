@@ -71,12 +71,22 @@ func TestProcessEndsOnSIGTERM(t *testing.T) {
 func TestProcessIsForcedToEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]any{config.SupervisorWorkerShutdownSleepSecs: int64(1)})
-	cmd := s.start("stubborn")
-	s.await("a heartbeat", func() bool { return s.heartbeat() != nil })
-	s.ok(cmd.Process.Signal(syscall.SIGTERM))
-	err := cmd.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitForced {
-		t.Errorf("it ended with %v", err)
+	for name, end := range map[string]func(*exec.Cmd){
+		"Told":       func(cmd *exec.Cmd) { s.ok(cmd.Process.Signal(syscall.SIGTERM)) },
+		"Reassigned": func(*exec.Cmd) { s.sup.set(assignment(slot+1, "127.0.0.1")) },
+	} {
+		s.sup.set(assignment(slot, "127.0.0.1"))
+		cmd := s.start("stubborn")
+		beat := s.heartbeat()
+		s.await("a heartbeat", func() bool {
+			now := s.heartbeat()
+			return now != nil && (beat == nil || now.Version != beat.Version)
+		})
+		end(cmd)
+		err := cmd.Wait()
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitForced {
+			t.Errorf("%s: it ended with %v", name, err)
+		}
 	}
 }
 

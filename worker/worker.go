@@ -36,6 +36,7 @@ type Worker struct {
 	started  time.Time
 	upstream *upstream
 	asked    <-chan os.Signal // for profiles; nil if nobody can ask
+	ending   chan struct{}    // closed when the executors are told to end
 
 	// Set by start, before any goroutine that reads them.
 	cluster   *cluster.State
@@ -68,7 +69,7 @@ func newWorker(args Args, local localstate.GoWorker, logs *logs, factory Factory
 			refresh: secs(config.TaskRefreshPollSecs, 10),
 		},
 		factory: factory, logs: logs, log: logs.logger().Named("worker"), started: time.Now(),
-		upstream: newUpstream(conf, host, args.SupervisorPort),
+		upstream: newUpstream(conf, host, args.SupervisorPort), ending: make(chan struct{}),
 	}
 }
 
@@ -171,6 +172,7 @@ func (w *Worker) makeEngine(assignment *storm.Assignment, creds *storm.Credentia
 // serve runs the engine and all that goes on beside it, until ctx ends or one of them cannot go on.
 func (w *Worker) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	context.AfterFunc(ctx, func() { close(w.ending) })
 	// Heartbeats and reports go on while the components are closed.
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error {

@@ -86,3 +86,22 @@ func TestGoWorkerIsAdopted(t *testing.T) {
 	awaitDone(t, adopted)
 	must(t, adopted.CleanUp())
 }
+
+// The worker's children are left to it: they get no signal while it may still end them itself.
+func TestGoWorkerEndsItsChildrenItself(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "exit 9")
+	s.run(t)
+	const script = `trap 'sleep 0.3; kill -USR1 $child; wait $child; echo done >> order; exit 0' TERM
+sh -c 'trap "echo asked >> order; exit 0" USR1; trap "echo signalled >> order; exit 1" TERM; echo $$ > child; while :; do sleep 0.01; done' &
+child=$!
+echo $$ > pid
+while :; do wait $child; done`
+	w := s.launch(t, s.goCommand(t, script))
+	s.awaitPid(t, w, "child")
+	s.awaitPid(t, w, "pid")
+	kill(t, w, patience)
+	if got := content(t, s.layout.Worker(w.ID()), "order"); got != "asked\ndone\n" {
+		t.Errorf("order of the end: %q", got)
+	}
+}

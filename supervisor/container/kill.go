@@ -26,6 +26,12 @@ const ticksPerSecond = 100
 func (w *Worker) kill(ctx context.Context, grace time.Duration) error {
 	ctxGrace, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
+	if w.IsGo() {
+		// It ends its children itself, and would take their death for a fault if it came first.
+		if err := w.terminateMain(ctxGrace); err != nil {
+			return err
+		}
+	}
 	left, err := w.signalAll(ctxGrace, syscall.SIGTERM)
 	for err == nil && left > 0 {
 		if ctx.Err() != nil {
@@ -37,6 +43,20 @@ func (w *Worker) kill(ctx context.Context, grace time.Duration) error {
 		cancel()
 	}
 	return err
+}
+
+// terminateMain asks the worker's own process to end and waits until it has or ctx ends.
+func (w *Worker) terminateMain(ctx context.Context) error {
+	h, ok := openProcess(w.main)
+	if !ok {
+		return nil
+	}
+	defer h.close()
+	if err := h.signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("signal process %d: %w", w.main.pid, err)
+	}
+	waitGone(ctx, []*handle{h})
+	return nil
 }
 
 // signalAll signals all members once and waits until they have ended or ctx does. It returns how many it found, or 0 if
