@@ -184,12 +184,12 @@ func (s *Supervisor) serve(ctx context.Context) error {
 
 // prepare makes the folders, reads the id and opens the Thrift port.
 func (s *Supervisor) prepare() error {
-	for _, dir := range []string{s.cfg.Layout.Supervisor(), s.cfg.Layout.Workers(), s.cfg.Layout.Artifacts} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+	// JARs and what workers are started with may hold secrets; logs are for whoever looks after the machine.
+	err := errors.Join(os.MkdirAll(s.cfg.Layout.Supervisor(), 0o750), os.MkdirAll(s.cfg.Layout.Workers(), 0o750),
+		os.MkdirAll(s.cfg.Layout.Artifacts, 0o755))
+	if err != nil {
+		return err
 	}
-	var err error
 	if s.id, err = identity(localstate.New(s.cfg.Layout.ID(), time.Now, s.log)); err != nil {
 		return err
 	}

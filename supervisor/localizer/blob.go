@@ -122,7 +122,7 @@ func (l *Localizer) shared(b *blob) bool {
 func (l *Localizer) outdated(ctx context.Context, b *blob, local int64) bool {
 	remote, err := l.nimbus.BlobVersion(ctx, b.key)
 	if err != nil {
-		l.log.Warn("blob version unknown, using what is on disk", zap.String("key", b.key), zap.Error(err))
+		l.log.Info("blob version unknown, using what is on disk until it is known", zap.String("key", b.key), zap.Error(err))
 		return false
 	}
 	return remote != local

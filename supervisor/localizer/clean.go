@@ -39,7 +39,7 @@ func (l *Localizer) emptyTmp() error {
 		return err
 	}
 	for _, dir := range []string{layout.Tmp(), layout.Topologies(), layout.Users()} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
 			return err
 		}
 	}

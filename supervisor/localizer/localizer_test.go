@@ -103,7 +103,7 @@ func TestLocalizeLayout(t *testing.T) {
 	if c := content(t, s.layout.UserFiles(owner), "words.txt.version"); c != "1\n" {
 		t.Errorf("version line is %q", c)
 	}
-	for path, mode := range map[string]fs.FileMode{"stormconf.ser": 0o600, "stormcode.ser": 0o600, "stormjar.jar": 0o644, "words": 0o600} {
+	for path, mode := range map[string]fs.FileMode{"stormconf.ser": 0o600, "stormcode.ser": 0o600, "stormjar.jar": 0o640, "words": 0o600, ".": 0o750} {
 		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}

@@ -56,7 +56,7 @@ func (p *topologyPlace) stage(s *staged) error {
 
 // commit takes the version file away first and writes it last, so that a crash in between is seen as "not there".
 func (p *topologyPlace) commit(s *staged) error {
-	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+	if err := os.MkdirAll(p.dir, 0o750); err != nil {
 		return err
 	}
 	if err := os.Remove(p.versionFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (p *topologyPlace) commit(s *staged) error {
 	// The conf holds the topology's ZooKeeper password; code may hold whatever its author put into it.
 	mode := fs.FileMode(0o600)
 	if p.name == localstate.TopologyJar {
-		mode = 0o644
+		mode = 0o640
 	}
 	if err := os.Chmod(s.file, mode); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (p *topologyPlace) commit(s *staged) error {
 	if err := localstate.SyncDir(p.dir); err != nil {
 		return err
 	}
-	return localstate.WriteFile(p.versionFile(), strconv.AppendInt(nil, s.version, 10), 0o644)
+	return localstate.WriteFile(p.versionFile(), strconv.AppendInt(nil, s.version, 10), 0o640)
 }
 
 // replaceDir puts the folder from in the place of to. The old folder is moved away first, as folders cannot be replaced.
