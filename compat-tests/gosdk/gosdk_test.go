@@ -130,7 +130,13 @@ func TestUnderStockWorkers(t *testing.T) {
 				return false, nil
 			}
 		}
-		return true, nil
+		// A bolt with nothing to do lives on for twice its time limit.
+		idle, err := filepath.Glob(filepath.Join(out, "idle-*.json"))
+		if len(idle) != 1 || err != nil {
+			return false, err
+		}
+		info, err := os.Stat(idle[0])
+		return err == nil && time.Since(info.ModTime()) > 10*time.Second, err
 	})
 	if err != nil {
 		tails(t, s)

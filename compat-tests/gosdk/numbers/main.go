@@ -33,6 +33,8 @@ func topology() *component.Topology {
 		Output("n", "key").Stream("partial", "key", "n").DirectStream("to", "n")
 	t.Bolt("byfields", newSink).Parallelism(2).Ticks(1).From("relay").Fields("key")
 	t.Bolt("bypartial", newSink).Parallelism(3).Ticks(1).FromStream("relay", "partial").PartialKey("key")
+	// Nothing ever reaches it, so only answers to heartbeats keep it alive.
+	t.Bolt("idle", func() component.Bolt { return &idle{} }).Set("topology.subprocess.timeout.secs", 5).FromStream("relay", "to").Direct()
 	if os.Getenv("COMPAT_DIRECT") != "" { // stock's parent ends a child that emits directly
 		t.Bolt("direct", newSink).Parallelism(2).Ticks(1).FromStream("relay", "to").Direct()
 	}
@@ -183,6 +185,13 @@ func (b *relay) Execute(t *component.Tuple, out *component.Output) error {
 	out.Ack(t)
 	return nil
 }
+
+// idle writes down that it was prepared.
+type idle struct{}
+
+func (idle) Prepare(ctx *component.Context, _ *component.Output) error { return note(ctx, "prepared") }
+
+func (idle) Execute(*component.Tuple, *component.Output) error { return errors.New("a tuple for nobody") }
 
 // sink writes down its numbers with their keys at each tick.
 type sink struct {
