@@ -59,6 +59,12 @@ func ParseYAML(data []byte) (Conf, error) {
 	}
 }
 
+// YAMLValue gives one node of a document as the value that a Conf holds for it. An error names the line.
+func YAMLValue(n *yaml.Node) (any, error) {
+	r := yamlReader{}
+	return r.value(n, 0)
+}
+
 // yamlReader turns nodes into Conf values and counts aliases.
 type yamlReader struct{ aliases int }
 

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,6 +72,14 @@ func TestJavaReadsObjectsCompat(t *testing.T) {
 		}
 		questions = append(questions, []byte("read "+base64.StdEncoding.EncodeToString(object.SerializedJava)))
 		want = append(want, test.want)
+	}
+	for fields, answer := range map[string]string{"": "null -1", "word": "[word] 0", "a b grüße": "[a, b, grüße] 2"} {
+		object, err := engine.PartialKeyGrouping(strings.Fields(fields))
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions = append(questions, []byte("read "+base64.StdEncoding.EncodeToString(object)))
+		want = append(want, answer)
 	}
 	for i, answer := range stockjava.Ask(t, "java", "Variants", questions) {
 		if string(answer) != want[i] {

@@ -5,7 +5,10 @@ package engine
 // This file reads the one custom grouping that Go workers know.
 
 import (
+	_ "embed" // the objects that Java made
+	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/gust-stream/gust/thrift/storm"
 	"github.com/gust-stream/gust/topology/engine/javaobject"
@@ -74,4 +77,51 @@ func foreign(g *storm.Grouping) string {
 	default:
 		return ""
 	}
+}
+
+// What Java makes of new PartialKeyGrouping(new Fields("a", "b")) and of one without fields.
+var (
+	//go:embed objects/PartialKeyGrouping.ser
+	partialKeyObject []byte
+	//go:embed objects/PartialKeyGroupingAll.ser
+	partialKeyAllObject []byte
+)
+
+// PartialKeyGrouping gives a Grouping's custom_serialized that groups by fields, by all of the tuple if there are none.
+func PartialKeyGrouping(fields []string) ([]byte, error) {
+	if len(fields) == 0 {
+		return partialKeyAllObject, nil
+	}
+	o, _, err := javaobject.Read(partialKeyObject)
+	if err != nil {
+		return nil, fmt.Errorf("serialized %s: %w", partialKey, err)
+	}
+	v, _ := o.Value(partialKey, "fields")
+	holder, ok := v.(*javaobject.Object)
+	if !ok {
+		return nil, fmt.Errorf("serialized %s has no fields", partialKey)
+	}
+	values := holder.Part("org.apache.storm.tuple.Fields").Values
+	list, ok := values["fields"].(*javaobject.Object)
+	index, also := values["index"].(*javaobject.Object)
+	if !ok || !also {
+		return nil, fmt.Errorf("serialized %s has no fields", partialKey)
+	}
+	n := binary.BigEndian.AppendUint32(nil, uint32(len(fields))) //nolint:gosec // far below 4 billion
+	names, places := list.Part("java.util.ArrayList"), index.Part("java.util.HashMap")
+	place, ok := places.Written[2].(*javaobject.Object) // after a block and the first key
+	if !ok {
+		return nil, fmt.Errorf("serialized %s has no index", partialKey)
+	}
+	names.Values["size"] = int32(len(fields)) //nolint:gosec // far below 4 billion
+	names.Written = []any{n}
+	places.Written = []any{append([]byte{0, 0, 0, 16}, n...)}
+	for i, field := range fields {
+		number := &javaobject.Object{Class: place.Class, Parts: slices.Clone(place.Parts)}
+		last := &number.Parts[len(number.Parts)-1]
+		last.Values = map[string]any{"value": int32(i)} //nolint:gosec // far below 4 billion
+		names.Written = append(names.Written, field)
+		places.Written = append(places.Written, field, number)
+	}
+	return javaobject.Write(o)
 }

@@ -313,6 +313,12 @@ public final class Variants {
     private static String read(byte[] bytes) throws Exception {
         try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
             Object o = in.readObject();
+            if (o instanceof PartialKeyGrouping) {
+                Field field = PartialKeyGrouping.class.getDeclaredField("fields");
+                field.setAccessible(true);
+                Fields fields = (Fields) field.get(o);
+                return fields + " " + (fields == null ? -1 : fields.fieldIndex(fields.get(fields.size() - 1)));
+            }
             Class<?> base = o instanceof ShellBolt ? ShellBolt.class : ShellSpout.class;
             Map<String, Object> values = new HashMap<>();
             for (String name : List.of("command", "env", "changeDirectory", "running", "inputs", "pendingWrites")) {
