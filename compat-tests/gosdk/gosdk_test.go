@@ -19,13 +19,14 @@ import (
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
+	"github.com/gust-stream/gust/multilang/component"
+	"github.com/gust-stream/gust/program"
+	"github.com/gust-stream/gust/thrift/leader"
+	"github.com/gust-stream/gust/thrift/storm"
 	"go.uber.org/goleak"
 
 	"github.com/gust-stream/gust/compat-tests/harness"
 	"github.com/gust-stream/gust/compat-tests/site"
-	"github.com/gust-stream/gust/program"
-	"github.com/gust-stream/gust/thrift/leader"
-	"github.com/gust-stream/gust/thrift/storm"
 )
 
 const (
@@ -68,7 +69,7 @@ func jar(t *testing.T, binary string, d program.Description) *bytes.Buffer {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	files := map[string][]byte{d.Conf["gust.topology.go.binary"].(string): must[[]byte](t)(os.ReadFile(binary))}
+	files := map[string][]byte{component.Binary: must[[]byte](t)(os.ReadFile(binary))}
 	for name, text := range d.Files {
 		files[name] = []byte(text)
 	}

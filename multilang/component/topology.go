@@ -119,9 +119,6 @@ func (s *spec[S]) Parallelism(n int) S {
 // Tasks is how many instances there are, as many as executors if it is not said. A rebalance can change only the executors.
 func (s *spec[S]) Tasks(n int) S { return s.Set("topology.tasks", n) }
 
-// Ticks has a bolt get a tick tuple each so many seconds.
-func (s *spec[S]) Ticks(seconds int) S { return s.Set("topology.tick.tuple.freq.secs", seconds) }
-
 // Set puts a value into the component's own conf.
 func (s *spec[S]) Set(key string, value any) S {
 	s.conf[key] = value
@@ -148,6 +145,11 @@ type SpoutSpec struct{ spec[*SpoutSpec] }
 
 // BoltSpec declares a bolt.
 type BoltSpec struct{ spec[*BoltSpec] }
+
+// Ticks has the bolt get a tick tuple each so many seconds.
+func (b *BoltSpec) Ticks(seconds int) *BoltSpec {
+	return b.Set("topology.tick.tuple.freq.secs", seconds)
+}
 
 // From takes the default stream of a component; how its tuples are spread over the bolt's tasks is said by what follows.
 func (b *BoltSpec) From(component string) *Input { return b.FromStream(component, "default") }

@@ -41,6 +41,9 @@ func TestTopologyAsStormHasIt(t *testing.T) {
 	if _, err := topology.System(conf, got); err != nil {
 		t.Errorf("gust's own check: %v", err)
 	}
+	if top.Conf()[config.GustTopologyGoBinary] != Binary || top.Files()[Binary+".sh"] == "" {
+		t.Errorf("conf %v, files %q", top.Conf(), top.Files())
+	}
 	if diff := cmp.Diff(&storm.ShellComponent{ExecutionCommand: "sh", Script: "topology.sh"}, got.Bolts["count"].BoltObject.Shell); diff != "" {
 		t.Errorf("shell (-want +got):\n%s", diff)
 	}

@@ -191,7 +191,9 @@ type idle struct{}
 
 func (idle) Prepare(ctx *component.Context, _ *component.Output) error { return note(ctx, "prepared") }
 
-func (idle) Execute(*component.Tuple, *component.Output) error { return errors.New("a tuple for nobody") }
+func (idle) Execute(*component.Tuple, *component.Output) error {
+	return errors.New("a tuple for nobody")
+}
 
 // sink writes down its numbers with their keys at each tick.
 type sink struct {
