@@ -82,6 +82,7 @@ func Load(o Options) (Conf, Sources, error) {
 		}
 	}
 	src.Warnings = append(src.Warnings, UnknownKeys(set)...)
+	src.Warnings = append(src.Warnings, warnIdle(set)...)
 	return conf, src, nil
 }
 

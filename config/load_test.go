@@ -196,6 +196,23 @@ func TestLoadWarnings(t *testing.T) {
 	}
 }
 
+// TestLoadKeysWithoutEffect has keys that do nothing in gust: set to something, to their default, switched off, and one of a daemon
+// that gust does not replace.
+func TestLoadKeysWithoutEffect(t *testing.T) {
+	t.Parallel()
+	_, src, err := Load(Options{Overrides: Conf{
+		StormResourceIsolationPluginEnable: true, NimbusUsers: []any{"ann"}, NimbusThriftTlsPort: int64(6628), NimbusChildopts: "-Xmx1024m",
+		NimbusAdmins: []any{}, NimbusThriftTlsServerOnly: false, NimbusGroups: nil, UiChildopts: "-Xmx1m", NimbusThriftThreads: int64(1),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"set, and without effect in gust: nimbus.thrift.tls.port, nimbus.users, storm.resource.isolation.plugin.enable"}
+	if d := cmp.Diff(want, src.Warnings); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestLoadHalfAnUpgrade has a Storm home whose RELEASE and JAR differ.
 func TestLoadHalfAnUpgrade(t *testing.T) {
 	t.Parallel()

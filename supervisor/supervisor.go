@@ -91,6 +91,8 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 			Layout:     cfg.Layout,
 			Threads:    int(cfg.Conf.Int(config.SupervisorBlobstoreDownloadThreadCount, 0)),
 			CheckEvery: time.Duration(cfg.Conf.Int(config.SupervisorLocalizerUpdateBlobIntervalSecs, 0)) * time.Second,
+			CleanEvery: time.Duration(cfg.Conf.Int(config.SupervisorLocalizerCleanupIntervalMs, 0)) * time.Millisecond,
+			Tries:      int(cfg.Conf.Int(config.SupervisorBlobstoreDownloadMaxRetries, 0)),
 			CacheBytes: cfg.Conf.Int(config.SupervisorLocalizerCacheTargetSizeMb, 0) << 20,
 		}, n, logger),
 		store: localstate.New(cfg.Layout.State(), time.Now, logger),

@@ -30,6 +30,9 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
+	if err := findReaders(root, t.Keys); err != nil {
+		return err
+	}
 	code, err := goSource(t)
 	if err != nil {
 		return err

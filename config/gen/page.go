@@ -26,24 +26,35 @@ A value replaces the earlier one whole; null does so too.
 A key marked (live) is taken over by a running daemon; all others need a restart.
 
 `, t.Version)
-	rows(&b, t.Keys, func(k key) bool { return k.Class == "gust" })
-	b.WriteString("\n## Storm's keys that gust's daemons read\n\n")
-	rows(&b, t.Keys, func(k key) bool { return k.Class != "gust" && k.Doc != "" })
-	b.WriteString("\n## All other keys of Storm\n\nThey reach topologies, workers and clients unchanged; see Storm's own documentation for their meaning.\n\n")
-	rows(&b, t.Keys, func(k key) bool { return k.Class != "gust" && k.Doc == "" })
+	rows(&b, t.Keys, columns{readers: true, meaning: true}, func(k key) bool { return k.Class == "gust" })
+	idle := func(k key) bool { return k.idle(t.NoEffect) }
+	read := func(k key) bool { return len(k.readBy) > 0 && !idle(k) }
+	b.WriteString("\n## Storm's keys that gust reads\n\nWhere no meaning is given, it is the one of Storm's documentation.\n\n")
+	rows(&b, t.Keys, columns{readers: true, meaning: true}, func(k key) bool { return k.Class != "gust" && read(k) })
+	b.WriteString("\n## Keys of Storm's daemons without effect\n\nThey are for the daemons that gust replaces, and gust has nothing that obeys them, or not yet. " +
+		"A daemon names those that somebody has\nset once at its start.\n\n")
+	rows(&b, t.Keys, columns{meaning: true}, idle)
+	b.WriteString("\n## All other keys of Storm\n\ngust's daemons do not read them; they reach topologies, workers, clients and Storm's other daemons unchanged. " +
+		"See Storm's own\ndocumentation for their meaning.\n\n")
+	rows(&b, t.Keys, columns{}, func(k key) bool { return k.Class != "gust" && !read(k) && !idle(k) })
 	return b.Bytes()
 }
 
+// columns are what a table has beside key, type and default.
+type columns struct{ readers, meaning bool }
+
 // rows prints the keys that pass keep, sorted, as one table.
-func rows(b *bytes.Buffer, keys []key, keep func(key) bool) {
+func rows(b *bytes.Buffer, keys []key, more columns, keep func(key) bool) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k key) bool { return k.Again || !keep(k) })
 	slices.SortFunc(keys, func(a, c key) int { return strings.Compare(a.Key, c.Key) })
-	docs := slices.ContainsFunc(keys, func(k key) bool { return k.Doc != "" })
-	if docs {
-		b.WriteString("| key | type | default | meaning |\n| --- | --- | --- | --- |\n")
-	} else {
-		b.WriteString("| key | type | default |\n| --- | --- | --- |\n")
+	heads := []string{"key", "type", "default"}
+	if more.readers {
+		heads = append(heads, "read by")
 	}
+	if more.meaning {
+		heads = append(heads, "meaning")
+	}
+	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat(" --- |", len(heads)))
 	for _, k := range keys {
 		name := "`" + k.Key + "`"
 		if k.Reloadable {
@@ -58,7 +69,10 @@ func rows(b *bytes.Buffer, keys []key, keep func(key) bool) {
 			typ += ", deprecated"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |", name, typ, def)
-		if docs {
+		if more.readers {
+			fmt.Fprintf(b, " %s |", strings.Join(k.readBy, ", "))
+		}
+		if more.meaning {
 			fmt.Fprintf(b, " %s |", k.Doc)
 		}
 		b.WriteString("\n")

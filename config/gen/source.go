@@ -65,7 +65,13 @@ func goSource(t *table) ([]byte, error) {
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\n}\n\n// knownClasses lists, for each type that a value must name an implementation of, the classes of Storm that are one.\n")
+	b.WriteString("\n}\n\n// idleKeys are the keys of Storm's daemons that gust does nothing with, sorted.\nvar idleKeys = []string{\n")
+	for _, k := range byName {
+		if k.idle(t.NoEffect) {
+			fmt.Fprintf(&b, "%s,\n", constName(k.Key))
+		}
+	}
+	b.WriteString("}\n\n// knownClasses lists, for each type that a value must name an implementation of, the classes of Storm that are one.\n")
 	b.WriteString("var knownClasses = map[string][]string{\n")
 	for _, want := range slices.Sorted(maps.Keys(t.Classes)) {
 		fmt.Fprintf(&b, "%q: {\n", want)

@@ -22,6 +22,8 @@ type table struct {
 	Version string              `yaml:"version"`
 	Keys    []key               `yaml:"keys"`
 	Classes map[string][]string `yaml:"classes"`
+	// NoEffect are keys that somebody reads and nobody obeys.
+	NoEffect []string `yaml:"-"`
 }
 
 // key is one configuration key. Default is absent (not even null) when Storm's defaults do not have the key.
@@ -38,6 +40,7 @@ type key struct {
 
 	Again       bool `yaml:"-"`
 	defaultJSON string
+	readBy      []string // parts of gust, sorted
 }
 
 // check is one validator of a key with the parameters of Storm's annotation.
@@ -65,10 +68,13 @@ func readTable(stormPath, gustPath string) (*table, error) {
 		Keys []key             `yaml:"keys"`
 		Also []key             `yaml:"also"`
 		Docs map[string]string `yaml:"docs"`
+
+		NoEffect []string `yaml:"noeffect"`
 	}
 	if err := readYAML(gustPath, &ours); err != nil {
 		return nil, err
 	}
+	t.NoEffect = ours.NoEffect
 	for i := range ours.Keys {
 		k := &ours.Keys[i]
 		if !strings.HasPrefix(k.Key, "gust.") || k.Doc == "" || len(k.Checks) == 0 {

@@ -51,8 +51,8 @@ type Config struct {
 	// wait twice the one before.
 	Tries     int
 	RetryWait time.Duration
-	// CheckEvery is the time between two looks for new versions and unused blobs: 30 s.
-	CheckEvery time.Duration
+	// CheckEvery is the time between two looks for new versions, CleanEvery that between two for unused blobs: 30 s both.
+	CheckEvery, CleanEvery time.Duration
 	// AgreeWithin bounds the wait for slots to agree to a change: 3 min.
 	AgreeWithin time.Duration
 	// CacheBytes is the size above which unused blobs that Nimbus still has are removed:
@@ -75,6 +75,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Tries, 3)
 	setDefault(&c.RetryWait, 100*time.Millisecond)
 	setDefault(&c.CheckEvery, 30*time.Second)
+	setDefault(&c.CleanEvery, 30*time.Second)
 	setDefault(&c.AgreeWithin, 3*time.Minute)
 	setDefault(&c.CacheBytes, 10<<30)
 	setDefault(&c.MaxUnpackedBytes, 8<<30)
@@ -149,14 +150,16 @@ func (l *Localizer) Run(ctx context.Context) error {
 	if err := l.recover(); err != nil {
 		return err
 	}
-	ticker := time.NewTicker(l.cfg.CheckEvery)
-	defer ticker.Stop()
+	check, clean := time.NewTicker(l.cfg.CheckEvery), time.NewTicker(l.cfg.CleanEvery)
+	defer check.Stop()
+	defer clean.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return l.updates.Wait()
-		case <-ticker.C:
+		case <-check.C:
 			l.check(ctx)
+		case <-clean.C:
 			l.clean(ctx)
 		}
 	}
