@@ -9,6 +9,7 @@ type Batch struct {
 	from     driver
 	messages []message
 	up       bool // the handshake is done
+	queued   bool // it went through the channel
 	end      *ChildError
 }
 
@@ -40,6 +41,10 @@ func (c *child) recycle(b *Batch) {
 	}
 	b.messages = b.messages[:0]
 	b.up = false
+	if b.queued {
+		b.queued = false
+		c.queued.Add(-1)
+	}
 	select {
 	case c.free <- b:
 	default:

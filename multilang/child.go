@@ -37,6 +37,9 @@ type Config struct {
 	Conf     map[string]any
 	Context  map[string]any
 	Settings Settings
+	// TryApply applies a batch and does what the executor does after one, if the executor is parked; false if it is not. It is called on
+	// a goroutine of the child's. nil: batches always go through the channel, which costs the child the time of a thread's wake-up.
+	TryApply func(*Batch) bool
 }
 
 // child is one child process. Its fields are set before Run, or have an owner named with them.
@@ -57,7 +60,8 @@ type child struct {
 	lines    tail
 	wanting  atomic.Bool // the executor waits for room
 	wake     *Batch
-	pids     []string // files in PidDir; the reader's until it has ended
+	queued   atomic.Int64 // batches in the channel: while there are some, no other may overtake them
+	pids     []string     // files in PidDir; the reader's until it has ended
 }
 
 // driver is a Bolt or Spout: what batches are applied to. Its methods run on the executor's goroutine.

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/tuple"
 )
@@ -39,7 +42,6 @@ type emitted struct {
 
 // runner remembers what a child does. Emits go to tasks 7 and 8 in turn.
 type runner struct {
-	t       *testing.T
 	emits   []emitted
 	acked   []*tuple.Tuple
 	failed  []*tuple.Tuple
@@ -79,7 +81,7 @@ func (r *runner) EmitDirect(task int32, s *component.Stream, anchor *tuple.Tuple
 
 func (r *runner) Ack(t *tuple.Tuple)  { r.acked = append(r.acked, t) }
 func (r *runner) Fail(t *tuple.Tuple) { r.failed = append(r.failed, t) }
-func (r *runner) Report(err error) { r.reports = append(r.reports, err.Error()) }
+func (r *runner) Report(err error)    { r.reports = append(r.reports, err.Error()) }
 
 func (r *runner) Log(l component.Level, message string) {
 	r.logs = append(r.logs, fmt.Sprint(l, " ", message))
@@ -95,7 +97,7 @@ func (r *runner) Metric(name string, value any) {
 // bed is an executor in small: it applies batches on the test's goroutine.
 type bed struct {
 	*runner
-	t      *testing.T
+	t      testing.TB
 	events chan *Batch
 	cancel context.CancelFunc
 	group  sync.WaitGroup
@@ -106,6 +108,43 @@ type bed struct {
 	bolt   *Bolt
 	spout  *Spout
 	source *tuple.Source
+	lease  sync.Mutex // held by the test's goroutine but while it is parked
+	work   func()     // what is done after each batch
+}
+
+// installed is the folder with the children that a script installs.
+func installed(t testing.TB) string {
+	t.Helper()
+	dir, err := testbed.Find("GUST_MULTILANG_CHILDREN", filepath.Join("build", "multilang"), "storm.py", "make multilang-children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// python is the interpreter with pystorm and streamparse.
+func python(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(installed(t), "venv", "bin", "python")
+}
+
+// script is the path of a child in testdata.
+func script(t testing.TB, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// childEnvironment lets children find storm.py and storm.js.
+func childEnvironment(t testing.TB) []string {
+	t.Helper()
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { // it makes each piece of a message a write of its own
+		return strings.HasPrefix(entry, "PYTHONUNBUFFERED=")
+	})
+	return append(env, "PYTHONPATH="+installed(t), "NODE_PATH="+installed(t))
 }
 
 // streams are those of every component in these tests.
@@ -113,12 +152,10 @@ func streams() []*component.Stream {
 	return []*component.Stream{{Name: "default", Fields: []string{"a"}}, {Name: "pair", Fields: []string{"a", "b"}, Index: 1}}
 }
 
-func newBed(t *testing.T, settings Settings, command ...string) (*bed, Config) {
+func newBed(t testing.TB, settings Settings, command ...string) (*bed, Config) {
 	t.Helper()
-	core, logs := observer.New(zapcore.DebugLevel)
-	_ = core
 	b := &bed{
-		runner: &runner{t: t}, t: t, events: make(chan *Batch, 16), logged: logs, dir: t.TempDir(),
+		runner: &runner{}, work: func() {}, t: t, events: make(chan *Batch, 16), dir: t.TempDir(),
 		source: &tuple.Source{Component: "words", Stream: "default", Task: 3, Fields: []string{"a"}},
 	}
 	pids := filepath.Join(b.dir, "pids")
@@ -126,9 +163,11 @@ func newBed(t *testing.T, settings Settings, command ...string) (*bed, Config) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.stop)
+	b.lease.Lock()
 	return b, Config{
-		Command: command, Dir: b.dir, PidDir: pids, Component: "split", Task: 5, Settings: settings,
-		Conf: map[string]any{"topology.name": "test", "topology.debug": false}, Context: map[string]any{"taskid": 5, "componentid": "split"},
+		TryApply: b.tryApply,
+		Command:  command, Dir: b.dir, PidDir: pids, Component: "split", Task: 5, Settings: settings,
+		Conf: map[string]any{"topology.name": "test", "topology.debug": false}, Context: map[string]any{"taskid": 5, "componentid": "split"}, Environ: childEnvironment(t),
 	}
 }
 
@@ -176,13 +215,29 @@ func (b *bed) stop() {
 	b.group.Wait()
 }
 
+// tryApply does the executor's work on a child's goroutine.
+func (b *bed) tryApply(batch *Batch) bool {
+	if !b.lease.TryLock() {
+		return false
+	}
+	defer b.lease.Unlock()
+	b.take(batch)
+	b.work()
+	return true
+}
+
 // apply takes one batch, or says that none came.
 func (b *bed) apply(wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	b.lease.Unlock()
+	defer b.lease.Lock()
 	select {
 	case batch := <-b.events:
+		b.lease.Lock()
 		b.take(batch)
+		b.work()
+		b.lease.Unlock()
 		return true
 	case <-timer.C:
 		return false

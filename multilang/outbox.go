@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gust-stream/gust/multilang/codec"
@@ -24,50 +26,89 @@ type chunk struct {
 	tuples int
 }
 
-// outbox is filled by the executor and emptied by the writer.
+// outbox is filled by the executor and emptied by the writer. As long as the pipe takes all of it the executor writes itself, which
+// spares a child that waits for task ids the time until another goroutine runs.
 type outbox struct {
 	format codec.Format
 	wake   chan struct{}
 	// unsent counts tuples that were delivered and not yet written.
 	unsent atomic.Int64
 
-	mu     sync.Mutex // guards what follows
-	ids    []byte     // lists of task ids, which go out first
+	mu     sync.Mutex      // guards what follows
+	pipe   syscall.RawConn // nil until the handshake was written
+	rest   chunk           // what the pipe did not take of a write
+	ids    []byte          // lists of task ids, which go out first
 	queue  []chunk
 	spare  [][]byte
+	busy   bool // the writer writes
 	closed bool
 }
 
-// put hands chunks over. It gives an empty buffer in return.
+// put hands a chunk over. It gives an empty buffer in return.
 func (o *outbox) put(c chunk) []byte {
 	o.mu.Lock()
-	var next []byte
-	if last := len(o.spare) - 1; last >= 0 {
-		next = o.spare[last]
-		o.spare = o.spare[:last]
+	defer o.mu.Unlock()
+	if o.closed {
+		return c.text[:0]
 	}
-	if !o.closed {
-		o.queue = append(o.queue, c)
+	if left := o.write(c); len(left.text) > 0 {
+		o.queue = append(o.queue, left)
+		o.notify()
+		return o.buffer()
 	}
-	o.mu.Unlock()
-	o.notify()
-	return next
+	return c.text[:0]
 }
 
-// putIDs hands over lists of task ids, of which more than limit bytes may not wait.
+// putIDs hands over lists of task ids, of which more than limit bytes may not wait. The caller keeps the text.
 func (o *outbox) putIDs(text []byte, limit int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return nil
 	}
-	if len(o.ids)+len(text) > limit {
+	left := o.write(chunk{text: text})
+	if len(left.text) == 0 {
+		return nil
+	}
+	if len(o.ids)+len(left.text) > limit {
 		return fmt.Errorf("%w: it does not read its task ids, %d bytes of them wait (a child that does not want them sends need_task_ids: false)",
 			ErrProtocol, len(o.ids))
 	}
-	o.ids = append(o.ids, text...)
+	o.ids = append(o.ids, left.text...)
 	o.notify()
 	return nil
+}
+
+// write lets the pipe take what it can if nothing is in front, and gives what has to wait. Half a message stays in rest.
+func (o *outbox) write(c chunk) chunk {
+	if o.pipe == nil || o.busy || len(o.rest.text) > 0 || len(o.ids) > 0 || len(o.queue) > 0 {
+		return c
+	}
+	n := 0
+	err := o.pipe.Write(func(fd uintptr) bool {
+		n, _ = syscall.Write(int(fd), c.text)
+		return true
+	})
+	if err != nil || n <= 0 { // full, or closed, which the writer will find out
+		return c
+	}
+	if n == len(c.text) {
+		o.unsent.Add(-int64(c.tuples))
+		return chunk{}
+	}
+	o.rest = chunk{append(o.rest.text[:0], c.text[n:]...), c.tuples}
+	o.notify()
+	return chunk{}
+}
+
+func (o *outbox) buffer() []byte {
+	last := len(o.spare) - 1
+	if last < 0 {
+		return nil
+	}
+	b := o.spare[last]
+	o.spare = o.spare[:last]
+	return b
 }
 
 func (o *outbox) notify() {
@@ -77,30 +118,40 @@ func (o *outbox) notify() {
 	}
 }
 
-// take gives the next bytes to write, in place of a buffer that was written; ids come before a chunk, never behind it.
-func (o *outbox) take(written []byte) (text []byte, tuples int, some bool) {
+// take gives the writer what to write next, in place of a buffer that was written: what was begun, then ids, then a chunk.
+func (o *outbox) take(written []byte) (chunk, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if cap(written) > 0 && cap(written) <= 4*chunkSize && len(o.spare) < 8 {
 		o.spare = append(o.spare, written[:0])
 	}
-	if len(o.ids) > 0 {
-		text, o.ids = o.ids, nil
-		if last := len(o.spare) - 1; last >= 0 {
-			o.ids = o.spare[last]
-			o.spare = o.spare[:last]
+	o.busy = true
+	switch {
+	case len(o.rest.text) > 0:
+		next := o.rest
+		o.rest = chunk{}
+		return next, true
+	case len(o.ids) > 0:
+		next := chunk{text: o.ids}
+		o.ids = o.buffer()
+		return next, true
+	case len(o.queue) > 0:
+		next := o.queue[0]
+		o.queue[0] = chunk{}
+		if o.queue = o.queue[1:]; len(o.queue) == 0 {
+			o.queue = nil
 		}
-		return text, 0, true
+		return next, true
 	}
-	if len(o.queue) == 0 {
-		return nil, 0, false
-	}
-	next := o.queue[0]
-	o.queue[0] = chunk{}
-	if o.queue = o.queue[1:]; len(o.queue) == 0 {
-		o.queue = o.queue[:0:0]
-	}
-	return next.text, next.tuples, true
+	o.busy = false
+	return chunk{}, false
+}
+
+// open lets the executor write too.
+func (o *outbox) open(pipe syscall.RawConn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pipe = pipe
 }
 
 // close drops what waits, and what is yet to come.
@@ -108,60 +159,58 @@ func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	o.ids, o.queue = nil, nil
+	o.pipe, o.rest, o.ids, o.queue = nil, chunk{}, nil, nil
 	o.notify()
 }
 
-// write gives the child its handshake, then whatever there is, and a bolt its heartbeats.
-func (c *child) write(stdin io.Writer, hello []byte, exited <-chan struct{}) {
+// write gives the child its handshake, then what the executor could not write itself, and a bolt its heartbeats.
+func (c *child) write(stdin *os.File, hello []byte, exited <-chan struct{}) {
 	if _, err := stdin.Write(hello); err != nil {
 		c.gone(exited, fmt.Errorf("%w: it closed its stdin before the handshake: %w", ErrProtocol, err))
 		return
 	}
+	if pipe, err := stdin.SyscallConn(); err == nil {
+		c.out.open(pipe)
+	}
 	tick := time.NewTicker(c.cfg.Settings.Beat)
 	defer tick.Stop()
-	var written []byte
 	for {
 		select {
 		case <-exited:
 			return
 		case <-tick.C:
-			if !c.decode.bolt || !c.life.beatRoom(c.now()) {
-				continue
-			}
-			if !c.send(stdin, heartbeat(nil, c.out.format), 0, exited) {
-				return
+			if c.decode.bolt && c.life.beatRoom(c.now()) {
+				c.out.put(chunk{text: heartbeat(nil, c.out.format)})
 			}
 		case <-c.out.wake:
-			for {
-				text, tuples, some := c.out.take(written)
-				if !some {
-					written = nil
-					break
-				}
-				if !c.send(stdin, text, tuples, exited) {
-					return
-				}
-				written = text
+			if err := c.empty(stdin); err != nil {
+				c.gone(exited, fmt.Errorf("%w: it closed its stdin: %w", ErrProtocol, err))
+				return
 			}
 		}
 	}
 }
 
-// send writes, and wakes an executor that waits for room.
-func (c *child) send(stdin io.Writer, text []byte, tuples int, exited <-chan struct{}) bool {
-	if _, err := stdin.Write(text); err != nil {
-		c.gone(exited, fmt.Errorf("%w: it closed its stdin: %w", ErrProtocol, err))
-		return false
-	}
-	c.out.unsent.Add(-int64(tuples))
-	if c.wanting.Swap(false) {
-		select {
-		case c.events <- c.wake:
-		default: // the executor has something to take, and looks for room after it
+// empty writes all there is.
+func (c *child) empty(stdin io.Writer) error {
+	var written []byte
+	for {
+		next, some := c.out.take(written)
+		if !some {
+			return nil
+		}
+		if _, err := stdin.Write(next.text); err != nil {
+			return err
+		}
+		written = next.text
+		c.out.unsent.Add(-int64(next.tuples))
+		if c.wanting.Swap(false) {
+			select {
+			case c.events <- c.wake:
+			default: // the executor has something to take, and looks for room after it
+			}
 		}
 	}
-	return true
 }
 
 // goneWait is how long a child has to end after it closed a pipe.

@@ -50,22 +50,26 @@ func (c *child) read(ctx context.Context, stdout io.Reader, exited <-chan struct
 	}
 }
 
-// hand gives a batch to the executor. While that takes no batches the child's silence says nothing.
+// hand gives a batch to the executor, by doing its work if it is parked. While it takes no batches the child's silence says nothing.
 func (c *child) hand(ctx context.Context, b *Batch) bool {
-	select {
-	case c.events <- b:
-		return true
-	default:
-	}
 	c.life.blocked.Store(true)
-	defer c.life.blocked.Store(false)
-	defer func() { c.life.sign(c.now()) }()
+	defer c.unblock()
+	if c.cfg.TryApply != nil && c.queued.Load() == 0 && c.cfg.TryApply(b) {
+		return true
+	}
+	c.queued.Add(1)
+	b.queued = true
 	select {
 	case c.events <- b:
 		return true
 	case <-ctx.Done():
 		return false
 	}
+}
+
+func (c *child) unblock() {
+	c.life.sign(c.now())
+	c.life.blocked.Store(false)
 }
 
 // endOfOutput waits for the child's own end first, which the exit code is of.

@@ -23,7 +23,8 @@ type Spout struct {
 	busy    bool // the child has not answered the last command
 	next    bool // which was next
 	emitted int
-	ids     []byte
+	ids     []byte // lists of task ids on their way out
+	text    []byte // scratch
 }
 
 type command struct {
@@ -83,7 +84,7 @@ func (s *Spout) proceed() {
 	if s.queue = s.queue[1:]; len(s.queue) == 0 {
 		s.queue = s.queue[:0:0]
 	}
-	text, err := appendCommand(s.child.out.put(chunk{}), s.child.out.format, c)
+	text, err := appendCommand(s.text[:0], s.child.out.format, c)
 	if err != nil { // an id comes from the child, so that it can be written
 		s.broken = true
 		s.child.fault(fmt.Errorf("write the id of a tuple: %w", err))
@@ -92,7 +93,7 @@ func (s *Spout) proceed() {
 	s.busy = true
 	s.child.life.sign(s.child.now())
 	s.child.life.waiting.Store(true)
-	s.child.out.put(chunk{text: text})
+	s.text = s.child.out.put(chunk{text: text})
 }
 
 func appendCommand(dst []byte, f codec.Format, c command) ([]byte, error) {

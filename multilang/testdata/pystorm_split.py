@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Splits sentences into words, with pystorm; the first argument is its serializer."""
+
+import sys
+
+from pystorm import Bolt
+
+
+class Split(Bolt):
+    def process(self, tup):
+        for word in tup.values[0].split(" "):
+            self.emit([word], need_task_ids=True)
+
+
+Split(serializer=sys.argv[1]).run()
