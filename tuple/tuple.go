@@ -59,18 +59,21 @@ type Tuple struct {
 	*Source
 	Values []any
 
-	// Anchor is the first tree that the tuple belongs to, Anchor.Root 0 if it is not tracked or was acked or failed. Nearly all tuples
-	// have no other.
+	// Anchor is the first tree that the tuple belongs to, Anchor.Root 0 if it is not tracked. Nearly all tuples have no other.
 	Anchor Anchor
 	// More are further trees, of a tuple with several anchors.
 	More []Anchor
 	// Children is the XOR of the edges of all tuples anchored on this one. Only the executor that runs the task touches it.
 	Children int64
 	// Started is the time of its execution in nanoseconds of a steady clock if it is one of those whose latency is measured, else 0.
+	// It is Settled once the tuple was acked or failed.
 	Started int64
 	// ID is the tuple's name in the multilang protocol, "" where there is no child process.
 	ID string
 }
+
+// Settled is what Started is of a tuple that was acked or failed.
+const Settled = -1
 
 // Message is a tuple on its way to a task.
 type Message struct {
@@ -80,6 +83,9 @@ type Message struct {
 
 // Tracked says whether the tuple belongs to a tree.
 func (t *Tuple) Tracked() bool { return t.Anchor.Root != 0 }
+
+// Settled says whether the tuple was acked or failed by the executor that runs the task.
+func (t *Tuple) Settled() bool { return t.Started == Settled }
 
 // IsTick says whether the tuple is a tick.
 func (t *Tuple) IsTick() bool { return t.Component == SystemComponent && t.Stream == TickStream }

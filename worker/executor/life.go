@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+// This file ties the kinds of executors to the engine.
+
+import (
+	"fmt"
+
+	"github.com/gust-stream/gust/multilang/component"
+)
+
+func (a *trees) live() error { return a.run() }
+
+func (a *trees) end() {}
+
+func (a *trees) waiting() int { return 0 }
+
+func (s *spout) live() error { return s.runLinked() }
+
+func (s *spout) waiting() int { return s.pending.Len() + len(s.instant) }
+
+// end closes the spouts. What waits for its tree is forgotten: a new spout does not know it, and late answers are ignored.
+func (s *spout) end() {
+	s.close()
+	s.forget()
+}
+
+func (b *bolt) live() error { return b.runLinked() }
+
+func (b *bolt) waiting() int { return 0 }
+
+// end closes the bolts and fails what they had.
+func (b *bolt) end() {
+	if b.engine.phase() != closing {
+		b.abandon()
+	}
+	b.close()
+}
+
+// close closes linked components.
+func (c *core) close() {
+	for _, t := range c.tasks {
+		if closer, ok := t.linked.(component.Closer); ok {
+			if err := guard(closer.Close); err != nil {
+				t.Report(fmt.Errorf("close: %w", err))
+			}
+		}
+		t.linked = nil
+	}
+}
