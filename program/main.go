@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/gust-stream/gust/multilang/component"
 )
@@ -19,6 +20,7 @@ import (
 const usage = `%[1]s is the topology %[2]s. It does one of these:
 
   gust submit %[1]s        send it to a cluster
+  %[1]s --run --for 30s    run it in this process, without --for until Ctrl-C
   %[1]s --describe         print the topology for whoever submits it
   %[1]s --component        be one of its components, as the child of a worker that speaks multilang
 
@@ -27,7 +29,8 @@ const usage = `%[1]s is the topology %[2]s. It does one of these:
 // Main is the main function of a topology's binary. It ends the process with status 1 if what was asked for went wrong, 2 if it was
 // not understood.
 func Main(t *component.Topology) {
-	switch err := run(t, os.Args[1:], os.Stdout, os.Stderr); {
+	err := run(t, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
 	case err == nil:
 	case errors.Is(err, errUsage):
 		os.Exit(2)
@@ -42,7 +45,8 @@ var errUsage = errors.New("bad arguments")
 
 // mode is what the arguments ask for.
 type mode struct {
-	describe, component bool
+	describe, component, run bool
+	length                   time.Duration
 }
 
 func run(t *component.Topology, args []string, out, errs io.Writer) error {
@@ -52,16 +56,22 @@ func run(t *component.Topology, args []string, out, errs io.Writer) error {
 	flags.Usage = func() { fmt.Fprintf(errs, usage, os.Args[0], t.Name()) }
 	flags.BoolVar(&m.describe, "describe", false, "")
 	flags.BoolVar(&m.component, "component", false, "")
+	flags.BoolVar(&m.run, "run", false, "")
+	flags.DurationVar(&m.length, "for", 0, "")
 	if err := flags.Parse(args); err != nil {
 		return errUsage
 	}
 	switch {
 	case flags.NArg() > 0:
 		fmt.Fprintf(errs, "not understood: %q\n", flags.Args())
+	case m.length < 0 || m.length > 0 && !m.run:
+		fmt.Fprintln(errs, "--for says how long --run takes")
 	case m.describe:
 		return describe(t, out)
 	case m.component:
 		return component.Main(func(ctx context.Context, p component.Pipes) error { return component.ServeAny(ctx, t, p) })
+	case m.run:
+		return runHere(t, m.length, out, errs)
 	}
 	flags.Usage()
 	return errUsage

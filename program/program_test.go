@@ -135,3 +135,34 @@ end
 		t.Errorf("it said (-want +got):\n%s", diff)
 	}
 }
+
+// once is a spout of one word, out is a bolt that does not like it.
+type once struct{ done bool }
+
+func (s *once) Next(out *component.SpoutOutput) error {
+	if s.done {
+		return nil
+	}
+	s.done = true
+	return out.Emit(nil, "gust")
+}
+
+func TestRunHere(t *testing.T) {
+	t.Parallel()
+	top := component.NewTopology("words")
+	top.Spout("in", func() component.Spout { return &once{} }).Output("word")
+	top.Bolt("out", func() component.Bolt {
+		return component.Basic(func(*component.Tuple, *component.BasicOutput) error { return errors.New("not liked") })
+	}).Parallelism(3).From("in").Shuffle()
+	var out, errs bytes.Buffer
+	if err := run(top, []string{"--run", "--for", "300ms"}, &out, &errs); err != nil {
+		t.Fatal(err, errs.String())
+	}
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	if len(lines) != 4 || lines[1] != "in 0 1 0 0 0" || lines[2] != "out 1 0 0 1 1" || !strings.HasPrefix(lines[3], "out, task ") || !strings.HasSuffix(lines[3], ", 1 times: not liked") {
+		t.Errorf("it printed\n%s", out.String())
+	}
+}
