@@ -29,8 +29,12 @@ func prepareDev(d *daemonSettings, dir string) (config.Conf, config.Sources, err
 	if err != nil {
 		return nil, sources, err
 	}
-	if err := needWorkers(sources); err != nil {
+	obstacle, err := lookForJava(sources)
+	if err != nil {
 		return nil, sources, err
+	}
+	if obstacle != "" {
+		sources.Warnings = append(sources.Warnings, obstacle)
 	}
 	completeDev(conf, sources, dir, d.confFile != "")
 	if err := validate(conf); err != nil {

@@ -107,15 +107,22 @@ func needHome(sources config.Sources) error {
 	return fmt.Errorf("no Storm home: name one by --storm-home or STORM_HOME, or lay one out with scripts/storm-home %s DIR", referenceStorm)
 }
 
-// needWorkers refuses to go on where no worker could start.
-func needWorkers(sources config.Sources) error {
-	if err := needHome(sources); err != nil {
-		return err
+// lookForJava says what keeps Java workers from starting here, "" if nothing does; Go workers need none of it. A Storm home that is
+// named has to be one.
+func lookForJava(sources config.Sources) (obstacle string, err error) {
+	err = needHome(sources)
+	switch {
+	case err != nil && sources.StormHome != "":
+		return "", err
+	case err == nil:
+		if _, err = exec.LookPath(javaCommand()); err != nil {
+			err = fmt.Errorf("no Java, a JDK or JRE of version 11 or newer (JAVA_HOME or PATH): %w", err)
+		}
 	}
-	if _, err := exec.LookPath(javaCommand()); err != nil {
-		return fmt.Errorf("workers need Java, a JDK or JRE of version 11 or newer (JAVA_HOME or PATH): %w", err)
+	if err != nil {
+		return "only components that run on Go workers can run here: " + err.Error(), nil
 	}
-	return nil
+	return "", nil
 }
 
 // nimbus connects to the leading Nimbus.

@@ -6,6 +6,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/openfiles"
@@ -26,8 +27,12 @@ func newSupervisor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := needWorkers(sources); err != nil {
+			obstacle, err := lookForJava(sources)
+			if err != nil {
 				return err
+			}
+			if obstacle != "" {
+				log.Warn("conf", zap.String("warning", obstacle))
 			}
 			state, err := connectCluster(cmd.Context(), conf, log)
 			if err != nil {

@@ -27,6 +27,9 @@ func (c Command) Build() (*Invocation, error) {
 	if c.Program != "" {
 		return c.buildGo(), nil
 	}
+	if c.Host.StormHome == "" {
+		return nil, fmt.Errorf("worker of %s: its components run on Java, and this supervisor has no Storm home", c.Topology.ID)
+	}
 	version := parseVersion(c.Topology.Version)
 	if c.Topology.Version == "" {
 		version = parseVersion(c.Host.Conf.String(config.SupervisorWorkerDefaultVersion, c.Host.StormVersion))
