@@ -39,7 +39,7 @@ func execute(args []string) int {
 	root.SetArgs(args[1:])
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
-	var code exitWith
+	var code exitError
 	switch {
 	case err == nil:
 		return 0
@@ -55,10 +55,10 @@ func execute(args []string) int {
 	return 1
 }
 
-// exitWith is the exit status of a command that has said why itself.
-type exitWith int
+// exitError is the exit status of a command that has said why itself.
+type exitError int
 
-func (e exitWith) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }
@@ -89,7 +89,7 @@ func newGust() *cobra.Command {
 	storm.Short = "Storm's client commands: jar, list, kill, ..."
 	root.Args = usage(cobra.NoArgs)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.AddCommand(newDev(), newDemo(), newNimbus(), newSupervisor(), newWorker(), newZookeeper(), newVersion(), storm)
+	root.AddCommand(newDev(), newDemo(), newSubmit(), newExplain(), newNimbus(), newSupervisor(), newWorker(), newZookeeper(), newVersion(), storm)
 	return root
 }
 

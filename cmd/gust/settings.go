@@ -120,7 +120,7 @@ func lookForJava(sources config.Sources) (obstacle string, err error) {
 		}
 	}
 	if err != nil {
-		return "only components that run on Go workers can run here: " + err.Error(), nil
+		return "only components that run on Go workers can run here: " + err.Error(), nil //nolint:nilerr // a warning is made of it
 	}
 	return "", nil
 }

@@ -21,7 +21,7 @@ func newWorker() *cobra.Command {
 		Args:    usage(cobra.ExactArgs(5)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if code := worker.Main(cmd.Context(), args, worker.Idle); code != 0 {
-				return exitWith(code)
+				return exitError(code)
 			}
 			return nil
 		},
