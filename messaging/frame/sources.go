@@ -76,3 +76,6 @@ func (s *Sources) of(task int32) []tuple.Source {
 	}
 	return nil
 }
+
+// Tasks is one above the largest task id.
+func (s *Sources) Tasks() int { return max(len(s.tasks)-1, 0) }
