@@ -74,6 +74,7 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Setenv("STORM_HOME", home)
 	env.Setenv("JAR", jar)
+	env.Setenv("MULTILANG", filepath.Join(root, "build", "multilang"))
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("JAVA_HOME", os.Getenv("JAVA_HOME"))
 	env.Setenv("STORM_JAR_JVM_OPTS", "-Xmx128m")
