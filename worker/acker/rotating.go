@@ -126,6 +126,19 @@ func (r *Rotating[V]) Rotate(old func(root int64, value V)) {
 	r.rebuild(size, old)
 }
 
+// Filter takes all entries out that are not to be kept. keep must not call the map.
+func (r *Rotating[V]) Filter(keep func(value V) bool) {
+	before := r.places
+	r.clear(len(before))
+	for i := range before {
+		if p := &before[i]; p.generation != 0 && keep(p.value) {
+			at, _ := r.find(p.root)
+			r.places[at] = *p
+			r.count++
+		}
+	}
+}
+
 // rebuild changes the size. With old, entries of the present generation are told to it instead of being kept.
 func (r *Rotating[V]) rebuild(size int, old func(root int64, value V)) {
 	before := r.places

@@ -18,6 +18,7 @@ type bolt struct {
 	*core
 
 	make      func() component.Bolt
+	made      component.Bolt // made already, nil once it is in use
 	bolts     []component.Bolt
 	outputs   []*component.Output
 	held      []*tuple.Tuple // by the bolts: executed, tracked and not settled when last looked at
@@ -37,7 +38,10 @@ func (b *bolt) runLinked() error {
 	b.timers.clear()
 	b.bolts, b.outputs, b.held, b.sweepAt = nil, nil, nil, minSweep
 	for _, t := range b.tasks {
-		made := b.make()
+		made := b.made
+		if b.made = nil; made == nil {
+			made = b.make()
+		}
 		if made == nil {
 			return fmt.Errorf("bolt %s is not linked into this program", b.component)
 		}
@@ -63,7 +67,7 @@ func (b *bolt) runLinked() error {
 		b.router.Flush()
 		b.show()
 		if b.room() && b.inbox.Size() == 0 {
-			b.sleep(never, true, nil)
+			b.sleep(never, true)
 		}
 		b.awake()
 	}
@@ -105,7 +109,7 @@ func (c *core) room() bool {
 		if c.engine.phase() == closing {
 			return false
 		}
-		c.sleep(never, false, nil)
+		c.sleep(never, false)
 		c.awake()
 	}
 	c.resume(c.now())

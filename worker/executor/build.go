@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/multilang"
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/thrift/storm"
 	"github.com/gust-stream/gust/tuple"
@@ -35,7 +36,9 @@ type builder struct {
 	sources   func(task int32, stream string) *tuple.Source
 	gates     map[[2]string][]string
 	counting  metrics.Config
-	local     []int32 // tasks
+	local     []int32          // tasks
+	names     map[int32]string // the component of each task
+	settings  multilang.Settings
 }
 
 // New makes an engine. The error says which component cannot run here, and why.
@@ -79,6 +82,18 @@ func (b *builder) build() error {
 		return err
 	}
 	b.counting.Start = time.Now()
+	if b.settings, err = multilang.ParseSettings(conf); err != nil {
+		return err
+	}
+	for _, warning := range b.settings.Warnings {
+		b.config.Log.Warn("topology conf", zap.String("about", warning))
+	}
+	b.names = b.config.Tasks.Map()
+	for _, e := range b.config.Executors {
+		for task := e[0]; task <= e[1]; task++ {
+			b.local = append(b.local, task)
+		}
+	}
 	if conf.Bool(config.TopologyEnableMessageTimeouts, true) {
 		b.timeout = time.Duration(conf.Int(config.TopologyMessageTimeoutSecs, 30)) * time.Second
 	}
@@ -200,28 +215,18 @@ func (b *builder) executor(e [2]int32) error {
 		}
 	}
 	c.inbox = transfer.NewInbox(mark, limit, c.wake, notify)
-	var r runner
-	switch {
-	case id == tuple.AckerComponent:
-		c.takesTrees = true
-		r = &trees{core: c, acker: acker.New()}
-	case b.config.Topology.Spouts[id] != nil:
-		c.takesTrees = true
-		s := &spout{core: c, max: int(conf.Int(config.TopologyMaxSpoutPending, 0)) * len(tasks)}
-		s.forget()
-		r = s
-	default:
-		if !strings.HasPrefix(id, "__") {
-			c.tickSecs = conf.Int(config.TopologyTickTupleFreqSecs, 0)
-		}
-		r = &bolt{core: c, executes: metrics.NewSampler(b.counting.Rate), processes: metrics.NewSampler(b.counting.Rate),
-			make: func() component.Bolt { return b.config.Registry.NewBolt(id) }}
+	r, err := b.kind(c, conf, len(tasks))
+	if err != nil {
+		return fmt.Errorf("component %s: %w", id, err)
 	}
 	c.self = r
 	c.tasks = make([]*task, len(tasks))
 	for i, task := range tasks {
 		c.tasks[i] = b.task(r, task)
 		b.byTask[task] = c
+	}
+	if err := b.nurse(r, conf); err != nil {
+		return fmt.Errorf("component %s: %w", id, err)
 	}
 	b.runners = append(b.runners, r)
 	return nil
@@ -243,8 +248,11 @@ func (b *builder) conf(id string) (config.Conf, error) {
 func (b *builder) task(r runner, id int32) *task {
 	c := r.base()
 	t := &task{core: c, id: id, lines: b.config.ComponentLog(c.component, id), inputs: map[*tuple.Source]*metrics.Input{}}
-	if s, ok := r.(*spout); ok {
+	switch s := r.(type) {
+	case *spout:
 		t.spout = s
+	case *shellSpout:
+		t.spout = &s.spout
 	}
 	return t
 }
@@ -268,7 +276,9 @@ func (b *builder) wire(c *core) error {
 		b.gate(c.component, id, targets[i+1])
 	}
 	c.router = transfer.NewRouter(b.pool, b.config.Remote, targets)
-	c.router.Hold = c.hold
+	if _, linked := c.self.(*bolt); linked || c.takesTrees {
+		c.router.Hold = c.hold
+	}
 	routes := map[string]*transfer.Route{}
 	streams := b.commons[c.component].Streams
 	for _, name := range slices.Sorted(maps.Keys(streams)) {

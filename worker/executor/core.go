@@ -33,12 +33,9 @@ type core struct {
 	underway atomic.Int64
 	backoff  multilang.Backoff
 
-	inbox  *transfer.Inbox
-	wake   chan struct{} // room for one
-	router *transfer.Router
-	// events come from the tasks' child processes, nil if there are none.
-	events chan *multilang.Batch
-
+	inbox    *transfer.Inbox
+	wake     chan struct{} // room for one
+	router   *transfer.Router
 	in       input
 	tickSecs int64 // 0: no ticks
 	ids      ids
@@ -156,11 +153,10 @@ func (t *timers) run(now int64) {
 	}
 }
 
-// sleep waits until something may have come: a wake, a batch of a child's, which it returns, a timer, or the given time. With heed it does
-// not wait if there is something in the inbox.
-func (c *core) sleep(until int64, heed bool, events <-chan *multilang.Batch) *multilang.Batch {
+// sleep waits until something may have come: a wake, a timer, or the given time. With heed it does not wait if there is something in the inbox.
+func (c *core) sleep(until int64, heed bool) {
 	if heed && !c.inbox.Park() {
-		return nil
+		return
 	}
 	until = min(until, c.timers.next)
 	var alarm <-chan time.Time
@@ -170,12 +166,8 @@ func (c *core) sleep(until int64, heed bool, events <-chan *multilang.Batch) *mu
 	}
 	select {
 	case <-c.wake:
-		return nil
-	case b := <-events:
-		return b
 	case <-alarm:
 		c.alarmAt = never
-		return nil
 	}
 }
 

@@ -43,7 +43,7 @@ type Engine struct {
 type runner interface {
 	base() *core
 	// live is one life of the executor's components; nil means that the worker ends.
-	live() error
+	live(ctx context.Context) error
 	// end puts away what is left of a life.
 	end()
 	// waiting is how many tuples wait for something that is not in an inbox. The executor's goroutine asks.
@@ -82,9 +82,11 @@ func (e *Engine) SetActive(active bool) {
 // error names executors that did not end in time.
 func (e *Engine) Run(ctx context.Context) error {
 	ended := make(chan *core, len(e.runners))
+	components, cancel := context.WithCancel(context.WithoutCancel(ctx)) // they end in order, not with ctx
+	defer cancel()
 	for _, r := range e.runners {
 		go func() {
-			e.supervise(r)
+			e.supervise(components, r)
 			ended <- r.base()
 		}()
 	}
@@ -190,11 +192,11 @@ func (e *Engine) Counts() map[string]Counts {
 }
 
 // supervise gives an executor one life after the other, until the worker ends.
-func (e *Engine) supervise(r runner) {
+func (e *Engine) supervise(ctx context.Context, r runner) {
 	c := r.base()
 	for {
 		began := time.Now()
-		err := guard(r.live)
+		err := guard(func() error { return r.live(ctx) })
 		r.end()
 		c.router.Flush()
 		c.show()

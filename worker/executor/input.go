@@ -32,13 +32,18 @@ func (c *core) more() bool {
 
 // finish is called when the batch at hand is done.
 func (c *core) finish() {
+	n := c.in.taken[c.in.batch].Len()
+	c.moved()
+	c.inbox.Done(n)
+}
+
+// moved is finish of a batch whose messages are elsewhere now, and not done yet.
+func (c *core) moved() {
 	in := &c.in
-	b := in.taken[in.batch]
+	c.engine.pool.Put(in.taken[in.batch])
 	in.taken[in.batch] = nil
 	in.batch++
 	in.at = 0
-	c.inbox.Done(b.Len())
-	c.engine.pool.Put(b)
 }
 
 // last is the tuple that was at hand last, nil if none is.

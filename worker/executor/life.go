@@ -5,18 +5,19 @@ package executor
 // This file ties the kinds of executors to the engine.
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gust-stream/gust/multilang/component"
 )
 
-func (a *trees) live() error { return a.run() }
+func (a *trees) live(context.Context) error { return a.run() }
 
 func (a *trees) end() {}
 
 func (a *trees) waiting() int { return 0 }
 
-func (s *spout) live() error { return s.runLinked() }
+func (s *spout) live(context.Context) error { return s.runLinked() }
 
 func (s *spout) waiting() int { return s.pending.Len() + len(s.instant) }
 
@@ -26,7 +27,7 @@ func (s *spout) end() {
 	s.forget()
 }
 
-func (b *bolt) live() error { return b.runLinked() }
+func (b *bolt) live(context.Context) error { return b.runLinked() }
 
 func (b *bolt) waiting() int { return 0 }
 

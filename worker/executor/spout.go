@@ -25,6 +25,7 @@ type spout struct {
 	on        bool // opened and told to be active
 	idleSince int64
 	instances []instance
+	made      component.Spout // made already, nil once it is in use
 }
 
 // pending is a tuple that waits for its tree.
@@ -173,7 +174,10 @@ func (s *spout) runLinked() error {
 	s.begin()
 	s.instances = nil
 	for _, t := range s.tasks {
-		made := s.engine.config.Registry.NewSpout(s.component)
+		made := s.made
+		if s.made = nil; made == nil {
+			made = s.engine.config.Registry.NewSpout(s.component)
+		}
 		if made == nil {
 			return fmt.Errorf("spout %s is not linked into this program", s.component)
 		}
@@ -275,7 +279,7 @@ func (s *spout) stand() {
 		return
 	}
 	if !s.may() {
-		s.sleep(never, true, nil)
+		s.sleep(never, true)
 	}
 	s.awake()
 }
@@ -300,7 +304,7 @@ func (s *spout) rest() {
 	if now-s.idleSince > longAfter {
 		rest = longRest
 	}
-	s.sleep((now/rest+1)*rest, true, nil)
+	s.sleep((now/rest+1)*rest, true)
 	s.awake()
 }
 

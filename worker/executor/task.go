@@ -39,7 +39,7 @@ type task struct {
 
 	// One of these is the component.
 	linked any
-	child  child
+	child  *child
 }
 
 // out is one stream that a task emits on.

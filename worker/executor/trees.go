@@ -31,7 +31,7 @@ func (a *trees) run() error {
 		}
 		a.router.Flush()
 		a.show()
-		a.sleep(never, true, nil)
+		a.sleep(never, true)
 	}
 	return nil
 }

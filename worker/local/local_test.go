@@ -14,12 +14,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
-
 	"github.com/gust-stream/gust/multilang/component"
+	"github.com/gust-stream/gust/thrift/storm"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a topology may take on a busy machine.
 const patience = 2 * time.Minute
@@ -88,6 +85,12 @@ func (l *ledger) Open(*component.Context, *component.SpoutOutput) error {
 // finish runs a topology until its ledger says done.
 func finish(t *testing.T, top *component.Topology, run func(done func()), o Options) Summary {
 	t.Helper()
+	o.Registry = top
+	return finishWith(t, top, run, o, func(*storm.StormTopology) {})
+}
+
+func finishWith(t *testing.T, top *component.Topology, run func(done func()), o Options, change func(*storm.StormTopology)) Summary {
+	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("patience is over"))
 	defer cancel()
 	run(cancel)
@@ -95,7 +98,7 @@ func finish(t *testing.T, top *component.Topology, run func(done func()), o Opti
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Registry = top
+	change(user)
 	sum, err := Run(ctx, top.Name(), user, top.Conf(), o)
 	if err != nil {
 		t.Fatal(err)
