@@ -267,6 +267,9 @@ func (c *child) watch(ctx context.Context, p *process) error {
 				c.life.sign(now)
 			}
 			last = now
+			if c.queued.Load() > 0 { // it may be waiting for an answer to what nobody has taken yet
+				c.life.sign(now)
+			}
 			limit := s.Timeout
 			if !c.life.started.Load() {
 				limit = s.StartTimeout

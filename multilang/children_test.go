@@ -49,6 +49,7 @@ type runner struct {
 	logs    []string
 	metrics map[string]any
 	forget  bool // count emits only
+	ids     func() []int32
 	count   int
 }
 
@@ -66,6 +67,9 @@ func (r *runner) Emit(s *component.Stream, anchor *tuple.Tuple, more []*tuple.Tu
 	}
 	if !want {
 		return nil, nil
+	}
+	if r.ids != nil {
+		return r.ids(), nil
 	}
 	return []int32{int32(7 + r.count%2)}, nil
 }
@@ -149,7 +153,7 @@ func childEnvironment(t testing.TB) []string {
 
 // streams are those of every component in these tests.
 func streams() []*component.Stream {
-	return []*component.Stream{{Name: "default", Fields: []string{"a"}}, {Name: "pair", Fields: []string{"a", "b"}, Index: 1}}
+	return []*component.Stream{{Name: "default", Fields: []string{"a"}}, {Name: "empty", Index: 1}, {Name: "pair", Fields: []string{"a", "b"}, Index: 2}}
 }
 
 func newBed(t testing.TB, settings Settings, command ...string) (*bed, Config) {

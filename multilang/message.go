@@ -184,9 +184,15 @@ func (d *decoder) field(key []byte, m *message) error {
 func (d *decoder) null(key, want string) error {
 	v, err := d.walker.Value()
 	if err == nil && v != nil {
-		return fmt.Errorf("%s is not %s but %.80v", key, want, v)
+		return fmt.Errorf("%s is not %s but %s", key, want, brief(v))
 	}
 	return err
+}
+
+// brief shows a value, or the beginning of it.
+func brief(v any) string {
+	text := fmt.Sprint(v)
+	return text[:min(len(text), 80)]
 }
 
 // text reads a string, or the form in JSON of what is none.

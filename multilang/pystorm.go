@@ -22,7 +22,7 @@ type lost struct {
 }
 
 // lostEmit understands the message: it shows the emit as Python shows a dict, whose entries behind the tuple's values are wanted
-// here, and then a stack trace, whose last line is the reason.
+// here, and then a stack trace.
 func lostEmit(m *message) (lost, bool) {
 	if m.level != component.Error {
 		return lost{}, false
@@ -48,7 +48,17 @@ func lostEmit(m *message) (lost, bool) {
 		text, _, _ := strings.Cut(shown[from+len(", 'id': '"):], "'")
 		l.id = text
 	}
-	trace = strings.TrimSpace(trace)
-	l.reason = trace[strings.LastIndexByte(trace, '\n')+1:]
+	l.reason = exception(trace)
 	return l, true
+}
+
+// exception is the first line of a stack trace behind its head that is not indented.
+func exception(trace string) string {
+	_, frames, _ := strings.Cut(trace, "\n")
+	for line := range strings.Lines(frames) {
+		if line[0] != ' ' {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "no reason given"
 }

@@ -134,6 +134,9 @@ func (c *child) take(raw, rest []byte, b *Batch, greeted *bool) error {
 		c.stray(raw[:at])
 		return nil
 	}
+	if found {
+		b.messages = b.messages[:len(b.messages)-1]
+	}
 	if c.out.format == codec.JSON {
 		rest = nil
 	}

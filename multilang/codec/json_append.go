@@ -100,10 +100,16 @@ func appendJSONMap(dst []byte, m map[string]any, depth int) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendJSONFloat keeps a float a float for the reader: 1 is written 1.0. What is no number is null, as Storm's writer has it.
+// appendJSONFloat keeps a float a float for the reader: 1 is written 1.0. NaN and the infinities are written bare, as Python has them
+// and Storm writes NaN; Node cannot read them, but null would be another value.
 func appendJSONFloat(dst []byte, v float64, bits int) []byte {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return append(dst, "null"...)
+	switch {
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
 	}
 	from := len(dst)
 	dst = strconv.AppendFloat(dst, v, 'g', -1, bits)

@@ -75,10 +75,13 @@ func (r *Reader) Rest() []byte { return r.buf[r.from:r.to] }
 
 // fill reads once, into a buffer that has room.
 func (r *Reader) fill() {
-	if r.from > 0 && (r.from == r.to || r.to == len(r.buf)) {
-		if r.from == r.to && len(r.buf) > keepSize {
+	switch {
+	case r.from == r.to:
+		r.from, r.to = 0, 0
+		if len(r.buf) > keepSize {
 			r.buf = make([]byte, readSize)
 		}
+	case r.from > 0 && r.to == len(r.buf):
 		r.to = copy(r.buf, r.buf[r.from:r.to])
 		r.from = 0
 	}
