@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/gust-stream/gust/messaging/frame"
 	"github.com/gust-stream/gust/messaging/kryo"
@@ -36,21 +37,13 @@ const (
 // returns nil.
 func (c *Client) Run(ctx context.Context) error {
 	wait := c.cfg.MinWait
-	said := false
-	for {
-		connected, err := c.attempt(ctx)
-		if ctx.Err() != nil {
-			break
+	level := zap.WarnLevel
+	for ctx.Err() == nil {
+		if c.attempt(ctx, level) {
+			wait = c.cfg.MinWait
 		}
-		if connected {
-			wait, said = c.cfg.MinWait, false
-		}
-		if said {
-			c.log.Debug("still no connection", zap.Error(err))
-		} else {
-			c.log.Warn("no connection to a worker", zap.Error(err))
-		}
-		said = true
+		// Said once until there was a connection again.
+		level = zap.DebugLevel
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -66,13 +59,17 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// attempt is one connection, from its beginning to its end.
-func (c *Client) attempt(ctx context.Context) (connected bool, err error) {
+// attempt is one connection from its beginning to its end, if there is one.
+func (c *Client) attempt(ctx context.Context, level zapcore.Level) (connected bool) {
 	conn, err := c.cfg.Dial(ctx, c.cfg.Address)
-	if err != nil {
-		return false, err
+	if err == nil {
+		connected, level = true, zap.WarnLevel
+		err = c.session(ctx, conn)
 	}
-	return true, c.session(ctx, conn)
+	if ctx.Err() == nil {
+		c.log.Log(level, "no connection to a worker", zap.Error(err))
+	}
+	return connected
 }
 
 // session is one connection.

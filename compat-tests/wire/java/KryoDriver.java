@@ -283,7 +283,7 @@ public final class KryoDriver {
     }
 
     /** Writes values as text that tells types apart and does not depend on the order of maps and sets. */
-    private static final class Text {
+    static final class Text {
         static String of(Object v) {
             if (v == null) {
                 return "null";
