@@ -35,7 +35,7 @@ const (
 
 // runLinked is one life of linked bolts, until the worker ends.
 func (b *bolt) runLinked() error {
-	b.timers.clear()
+	b.setTimers()
 	b.bolts, b.outputs, b.held, b.sweepAt = nil, nil, nil, minSweep
 	for _, t := range b.tasks {
 		made := b.made
@@ -57,7 +57,6 @@ func (b *bolt) runLinked() error {
 		}
 	}
 	b.tickTimer(b.tick)
-	b.metricTimers()
 	b.resume(b.now())
 	for b.engine.phase() != closing {
 		if b.more() {

@@ -19,6 +19,7 @@ import (
 	"github.com/gust-stream/gust/multilang"
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/thrift/storm"
+	"github.com/gust-stream/gust/topology"
 	"github.com/gust-stream/gust/tuple"
 	"github.com/gust-stream/gust/worker/acker"
 	"github.com/gust-stream/gust/worker/grouping"
@@ -124,6 +125,9 @@ func (b *builder) build() error {
 			faults = append(faults, fmt.Errorf("component %s: %w", r.base().component, err))
 		}
 	}
+	if len(faults) == 0 && len(b.runners) > 0 {
+		return b.system(b.runners[0].base())
+	}
 	return errors.Join(faults...)
 }
 
@@ -136,17 +140,22 @@ func (b *builder) table() func(task int32, stream string) *tuple.Source {
 		}
 		id := b.config.Tasks[task-1]
 		streams := b.commons[id].Streams
-		s := &tuple.Source{Component: id, Stream: stream, Task: task}
-		if info := streams[stream]; info != nil {
-			s.Fields = info.OutputFields
-			s.StreamID = int32(slices.Index(slices.Sorted(maps.Keys(streams)), stream) + 1) //nolint:gosec // few
-		}
+		s := source(streams, id, stream, task)
 		if known[task] == nil {
 			known[task] = map[string]*tuple.Source{}
 		}
 		known[task][stream] = s
 		return s
 	}
+}
+
+func source(streams map[string]*storm.StreamInfo, id, stream string, task int32) *tuple.Source {
+	s := &tuple.Source{Component: id, Stream: stream, Task: task}
+	if info := streams[stream]; info != nil {
+		s.Fields = info.OutputFields
+		s.StreamID = int32(slices.Index(slices.Sorted(maps.Keys(streams)), stream) + 1) //nolint:gosec // few
+	}
+	return s
 }
 
 // isTree says whether a stream is between ackers and all others, which executors do without groupings.
@@ -195,7 +204,7 @@ func (b *builder) executor(e [2]int32) error {
 	if err != nil {
 		return err
 	}
-	c := &core{engine: b.Engine, component: id, first: e[0], log: b.config.Log, wake: make(chan struct{}, 1), ids: newIDs(), alarmAt: never}
+	c := &core{engine: b.Engine, component: id, conf: conf, first: e[0], wake: make(chan struct{}, 1), ids: newIDs(), alarmAt: never}
 	c.timers.clear()
 	mark := int(conf.Int(config.TopologyExecutorReceiveBufferSize, 32768))
 	limit := hardLimit
@@ -215,17 +224,17 @@ func (b *builder) executor(e [2]int32) error {
 		}
 	}
 	c.inbox = transfer.NewInbox(mark, limit, c.wake, notify)
-	r, err := b.kind(c, conf, len(tasks))
+	c.tasks = make([]*task, len(tasks))
+	r, err := b.kind(c)
 	if err != nil {
 		return fmt.Errorf("component %s: %w", id, err)
 	}
 	c.self = r
-	c.tasks = make([]*task, len(tasks))
 	for i, task := range tasks {
 		c.tasks[i] = b.task(r, task)
 		b.byTask[task] = c
 	}
-	if err := b.nurse(r, conf); err != nil {
+	if err := b.nurse(r); err != nil {
 		return fmt.Errorf("component %s: %w", id, err)
 	}
 	b.runners = append(b.runners, r)
@@ -279,38 +288,77 @@ func (b *builder) wire(c *core) error {
 	if _, linked := c.self.(*bolt); linked || c.takesTrees {
 		c.router.Hold = c.hold
 	}
+	c.router.Refused = c.refused
 	routes := map[string]*transfer.Route{}
 	streams := b.commons[c.component].Streams
 	for _, name := range slices.Sorted(maps.Keys(streams)) {
 		route, err := transfer.NewRoute(b.consumers[c.component][name], grouping.Context{
 			Fields: streams[name].OutputFields, Local: b.local, Seed: rand.Int64(), //nolint:gosec // no secret
-			Even: b.config.Conf.Bool(config.TopologyDisableLoadawareMessaging, false),
+			Even:        b.config.Conf.Bool(config.TopologyDisableLoadawareMessaging, false),
+			HigherBound: b.config.Conf.Float(config.TopologyLocalityawareHigherBound, 0.8),
+			LowerBound:  b.config.Conf.Float(config.TopologyLocalityawareLowerBound, 0.2),
 		})
 		if err != nil {
 			return fmt.Errorf("stream %q: %w", name, err)
 		}
 		routes[name] = route
+		c.routes = append(c.routes, route)
+		c.refreshes = c.refreshes || route.Refreshes()
 	}
-	stats := metrics.New(b.counting)
+	counting := b.counting
+	counting.Bolt = b.config.Topology.Spouts[c.component] == nil
+	c.meter = metrics.New(counting)
 	for _, t := range c.tasks {
-		t.stats = stats.Task()
-		t.emits = metrics.NewSampler(b.counting.Rate)
-		for kind, name := range map[acker.Kind]string{
-			acker.Init: tuple.InitStream, acker.Ack: tuple.AckStream, acker.Fail: tuple.FailStream, acker.Reset: tuple.ResetStream,
-		} {
-			t.ackSources[kind] = b.sources(t.id, name)
-			t.ackStats[kind] = t.stats.Output(name)
-		}
-		for _, name := range slices.Sorted(maps.Keys(streams)) {
-			if strings.HasPrefix(name, "__") {
-				continue
-			}
-			t.streams = append(t.streams, &component.Stream{
-				Name: name, Fields: streams[name].OutputFields, Direct: streams[name].Direct, Index: len(t.streams),
-			})
-			t.outs = append(t.outs, out{b.sources(t.id, name), routes[name], t.stats.Output(name)})
-		}
+		b.equip(t, routes)
 	}
+	c.tasks[0].stats.Queue("receive-queue", c.queue)
+	return nil
+}
+
+// equip gives a task what it emits through and counts on.
+func (b *builder) equip(t *task, routes map[string]*transfer.Route) {
+	t.stats = t.meter.Task()
+	t.errors = t.stats.Count("__reported-error-count")
+	t.emits = metrics.NewSampler(b.counting.Rate)
+	for kind, name := range map[acker.Kind]string{
+		acker.Init: tuple.InitStream, acker.Ack: tuple.AckStream, acker.Fail: tuple.FailStream, acker.Reset: tuple.ResetStream,
+	} {
+		t.ackSources[kind] = b.sources(t.id, name)
+		t.ackStats[kind] = t.stats.Output(name)
+	}
+	make := func(name string) out { return out{b.sources(t.id, name), routes[name], t.stats.Output(name)} }
+	t.metrics = make(tuple.MetricsStream)
+	if len(b.tasks[topology.EventLoggerID]) > 0 && routes[tuple.EventStream] != nil {
+		o := make(tuple.EventStream)
+		t.events = &o
+	}
+	streams := b.commons[t.component].Streams
+	for _, name := range slices.Sorted(maps.Keys(streams)) {
+		if strings.HasPrefix(name, "__") {
+			continue // a component cannot emit on what is the system's
+		}
+		s := &component.Stream{Name: name, Fields: streams[name].OutputFields, Direct: streams[name].Direct, Index: len(t.streams)}
+		t.streams = append(t.streams, s)
+		t.outs = append(t.outs, make(name))
+	}
+}
+
+// system makes the worker's own task, if anybody takes its metrics.
+func (b *builder) system(c *core) error {
+	consumers := b.consumers[tuple.SystemComponent][tuple.MetricsStream]
+	if len(consumers) == 0 {
+		return nil
+	}
+	streams := b.commons[tuple.SystemComponent].Streams
+	route, err := transfer.NewRoute(consumers, grouping.Context{Fields: streams[tuple.MetricsStream].OutputFields, Local: b.local, Even: true})
+	if err != nil {
+		return err
+	}
+	counting := b.counting
+	counting.Bolt = true
+	stats := metrics.New(counting).Task()
+	stats.Process()
+	c.system = &systemTask{stats, out{source(streams, tuple.SystemComponent, tuple.MetricsStream, tuple.SystemTask), route, stats.Output(tuple.MetricsStream)}}
 	return nil
 }
 
@@ -336,20 +384,4 @@ func (b *builder) gate(sender, receiver string, to *transfer.Target) {
 			}
 		}
 	}
-}
-
-// delivery makes a router for what comes from other workers, which heeds nothing.
-func (e *Engine) delivery() *transfer.Router {
-	targets := make([]*transfer.Target, len(e.byTask))
-	byExecutor := map[*core]*transfer.Target{}
-	for task, c := range e.byTask {
-		if c == nil {
-			continue
-		}
-		if byExecutor[c] == nil {
-			byExecutor[c] = transfer.Local(c.inbox)
-		}
-		targets[task] = byExecutor[c]
-	}
-	return transfer.NewRouter(e.pool, nil, targets)
 }

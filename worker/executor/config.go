@@ -45,6 +45,8 @@ type Config struct {
 	Log    *zap.Logger
 	// ComponentLog makes the logger that a component's own lines go to; nil for one below Log.
 	ComponentLog func(component string, task int32) *zap.Logger
+	// Events takes the lines of event loggers, Metrics those of Storm's metrics consumer that logs; nil for the component's log.
+	Events, Metrics func(line string)
 	// Drain bounds how long tuples under way are waited for after the spouts were stopped, and after that the components' ends. 0 is a second.
 	Drain time.Duration
 }

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
+	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/multilang"
 	"github.com/gust-stream/gust/tuple"
 	"github.com/gust-stream/gust/worker/acker"
+	"github.com/gust-stream/gust/worker/metrics"
 	"github.com/gust-stream/gust/worker/transfer"
 )
 
@@ -25,7 +25,7 @@ type core struct {
 	component string
 	first     int32 // of its tasks
 	tasks     []*task
-	log       *zap.Logger
+	conf      config.Conf // with the component's own on top
 
 	// takesTrees says that it gets messages about trees and no tuples.
 	takesTrees bool
@@ -33,9 +33,16 @@ type core struct {
 	underway atomic.Int64
 	backoff  multilang.Backoff
 
-	inbox    *transfer.Inbox
-	wake     chan struct{} // room for one
-	router   *transfer.Router
+	inbox     *transfer.Inbox
+	wake      chan struct{} // room for one
+	router    *transfer.Router
+	meter     *metrics.Executor
+	debug     atomic.Int64 // the share of emits that event loggers get, in 1/debugScale percent
+	routes    []*transfer.Route
+	refreshes bool        // some route wants to know load and places
+	system    *systemTask // nil but for one executor of the worker
+	refusedAt int64       // the last report of it
+
 	in       input
 	tickSecs int64 // 0: no ticks
 	ids      ids
@@ -49,6 +56,12 @@ type core struct {
 }
 
 func (c *core) base() *core { return c }
+
+// systemTask is the worker's own, which tells metrics consumers about the process. It is at home in some executor.
+type systemTask struct {
+	stats *metrics.Task
+	out   out
+}
 
 // task finds a task of the executor.
 func (c *core) task(id int32) *task { return c.tasks[id-c.first] }

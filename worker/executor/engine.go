@@ -17,6 +17,7 @@ import (
 
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/tuple"
+	"github.com/gust-stream/gust/worker/grouping"
 	"github.com/gust-stream/gust/worker/transfer"
 )
 
@@ -35,6 +36,8 @@ type Engine struct {
 
 	killWait time.Duration // how long children take to end at most, 0 if there are none
 
+	places atomic.Pointer[grouping.Places]
+	load   atomic.Pointer[snapshot]
 	active atomic.Bool
 	state  atomic.Int32
 }
@@ -119,7 +122,7 @@ func (e *Engine) Run(ctx context.Context) error {
 func (e *Engine) grace() time.Duration { return e.killWait + time.Second }
 
 func (c *core) String() string {
-	return fmt.Sprintf("%s [%d %d]", c.component, c.first, c.first+int32(len(c.tasks))-1) //nolint:gosec // task ids have 16 bits
+	return fmt.Sprintf("%s [%d %d]", c.component, c.first, c.last())
 }
 
 // drain waits until nothing is under way any more, or for too long.
@@ -146,16 +149,12 @@ func (e *Engine) drain() {
 
 // Deliver takes tuples from other workers. The slice is only lent. What is for no task of this worker is dropped, as Storm does.
 func (e *Engine) Deliver(batch []tuple.Message) {
-	router, ok := e.deliveries.Get().(*transfer.Router)
-	if !ok {
-		router = e.delivery()
-	}
+	router := e.borrowRouter()
 	for _, m := range batch {
-		if !router.Known(m.Task) {
+		if m.Task < 1 || int(m.Task) >= len(e.byTask) || e.byTask[m.Task] == nil {
 			continue
 		}
-		c := e.byTask[m.Task]
-		if !c.takesTrees {
+		if c := e.byTask[m.Task]; !c.takesTrees {
 			router.Send(m.Task, m.Tuple)
 		} else if tree, ok := fromTuple(m.Tuple); ok {
 			router.Tell(m.Task, tree)
@@ -163,32 +162,6 @@ func (e *Engine) Deliver(batch []tuple.Message) {
 	}
 	router.Flush()
 	e.deliveries.Put(router)
-}
-
-// Load is how full the inbox of each task of this worker is, from 0 to 1.
-func (e *Engine) Load() map[int32]float64 {
-	load := map[int32]float64{}
-	for _, r := range e.runners {
-		c := r.base()
-		for _, t := range c.tasks {
-			load[t.id] = c.inbox.Load()
-		}
-	}
-	return load
-}
-
-// Counts gives what each component has done.
-func (e *Engine) Counts() map[string]Counts {
-	all := map[string]Counts{}
-	for _, r := range e.runners {
-		c := r.base()
-		sum := all[c.component]
-		for _, t := range c.tasks {
-			sum.add(t.counts.read())
-		}
-		all[c.component] = sum
-	}
-	return all
 }
 
 // supervise gives an executor one life after the other, until the worker ends.

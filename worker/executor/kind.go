@@ -14,6 +14,7 @@ import (
 	"github.com/gust-stream/gust/multilang"
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/thrift/storm"
+	"github.com/gust-stream/gust/topology"
 	"github.com/gust-stream/gust/topology/engine"
 	"github.com/gust-stream/gust/tuple"
 	"github.com/gust-stream/gust/worker/acker"
@@ -21,7 +22,7 @@ import (
 )
 
 // kind makes the executor of the component's kind.
-func (b *builder) kind(c *core, conf config.Conf, tasks int) (runner, error) {
+func (b *builder) kind(c *core) (runner, error) {
 	registry := b.config.Registry
 	if c.component == tuple.AckerComponent {
 		c.takesTrees = true
@@ -29,7 +30,7 @@ func (b *builder) kind(c *core, conf config.Conf, tasks int) (runner, error) {
 	}
 	if b.config.Topology.Spouts[c.component] != nil {
 		c.takesTrees = true
-		s := &spout{core: c, max: int(conf.Int(config.TopologyMaxSpoutPending, 0)) * tasks}
+		s := &spout{core: c, max: int(c.conf.Int(config.TopologyMaxSpoutPending, 0)) * len(c.tasks)}
 		s.forget()
 		if registry != nil {
 			if made := registry.NewSpout(c.component); made != nil {
@@ -40,21 +41,51 @@ func (b *builder) kind(c *core, conf config.Conf, tasks int) (runner, error) {
 		return newShellSpout(s), nil
 	}
 	if !strings.HasPrefix(c.component, "__") {
-		c.tickSecs = conf.Int(config.TopologyTickTupleFreqSecs, 0)
+		c.tickSecs = c.conf.Int(config.TopologyTickTupleFreqSecs, 0)
+	}
+	if makeBolt, err := b.systemBolt(c); makeBolt != nil || err != nil {
+		return b.linkedBolt(c, makeBolt, nil), err
 	}
 	if registry != nil {
 		if made := registry.NewBolt(c.component); made != nil {
-			return &bolt{
-				core: c, executes: metrics.NewSampler(b.counting.Rate), processes: metrics.NewSampler(b.counting.Rate), made: made,
-				make: func() component.Bolt { return registry.NewBolt(c.component) },
-			}, nil
+			return b.linkedBolt(c, func() component.Bolt { return registry.NewBolt(c.component) }, made), nil
 		}
 	}
 	return newShellBolt(c, b.counting.Rate), nil
 }
 
+func (b *builder) linkedBolt(c *core, create func() component.Bolt, made component.Bolt) *bolt {
+	return &bolt{
+		core: c, executes: metrics.NewSampler(b.counting.Rate), processes: metrics.NewSampler(b.counting.Rate), make: create, made: made,
+	}
+}
+
+// systemBolt gives what makes a bolt of the system's, nil if the component is none.
+func (b *builder) systemBolt(c *core) (func() component.Bolt, error) {
+	line := func() func(string) {
+		log := b.config.ComponentLog(c.component, c.first)
+		return func(text string) { log.Info(text) }
+	}
+	if c.component == topology.EventLoggerID {
+		write := b.config.Events
+		if write == nil {
+			write = line()
+		}
+		return func() component.Bolt { return eventLogger{write} }, nil
+	}
+	if entry, ok := metrics.LoggingEntry(b.config.Conf, c.component); ok {
+		write := b.config.Metrics
+		if write == nil {
+			write = line()
+		}
+		bolt, err := metrics.NewLogging(entry, write)
+		return func() component.Bolt { return bolt }, err
+	}
+	return nil, nil
+}
+
 // nurse tells an executor of child processes what they are.
-func (b *builder) nurse(r runner, conf config.Conf) error {
+func (b *builder) nurse(r runner) error {
 	var n *nursery
 	var object *storm.ComponentObject
 	id := r.base().component
@@ -80,7 +111,7 @@ func (b *builder) nurse(r runner, conf config.Conf) error {
 	for _, t := range n.core.tasks {
 		c := &child{task: t, config: multilang.Config{
 			Command: process.Command, Env: process.Env, Dir: dir, PidDir: b.config.Pids, Component: id, Task: t.id,
-			Conf: maps.Clone(map[string]any(conf)), Context: multilang.Context(b.config.Topology, b.names, t.id), Settings: b.settings,
+			Conf: maps.Clone(map[string]any(n.core.conf)), Context: multilang.Context(b.config.Topology, b.names, t.id), Settings: b.settings,
 		}}
 		t.child = c
 		n.children = append(n.children, c)

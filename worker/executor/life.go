@@ -6,9 +6,6 @@ package executor
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/gust-stream/gust/multilang/component"
 )
 
 func (a *trees) live(context.Context) error { return a.run() }
@@ -37,16 +34,4 @@ func (b *bolt) end() {
 		b.abandon()
 	}
 	b.close()
-}
-
-// close closes linked components.
-func (c *core) close() {
-	for _, t := range c.tasks {
-		if closer, ok := t.linked.(component.Closer); ok {
-			if err := guard(closer.Close); err != nil {
-				t.Report(fmt.Errorf("close: %w", err))
-			}
-		}
-		t.linked = nil
-	}
 }

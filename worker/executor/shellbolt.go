@@ -31,9 +31,8 @@ func newShellBolt(c *core, rate int) *shellBolt {
 }
 
 func (b *shellBolt) live(ctx context.Context) error {
-	b.timers.clear()
+	b.setTimers()
 	b.tickTimer(b.tick)
-	b.metricTimers()
 	return b.nursery.run(ctx)
 }
 

@@ -162,11 +162,10 @@ func (s *spout) emitted() int64 {
 func (s *spout) begin() {
 	s.forget()
 	s.on, s.idleSince = false, 0
-	s.timers.clear()
+	s.setTimers()
 	if timeout := s.engine.timeout; timeout > 0 {
 		s.timers.add(s.now(), int64(timeout)/timeoutParts, s.expire)
 	}
-	s.metricTimers()
 }
 
 // runLinked is one life of linked spouts, until the worker ends.

@@ -28,12 +28,15 @@ type task struct {
 	spout   *spout // its executor if that is one of spouts
 	streams []*component.Stream
 	outs    []out // by Stream.Index
+	metrics out   // to metrics consumers
+	events  *out  // to event loggers, nil if there are none
 	lines   *zap.Logger
 	counts  counts
 
 	ackSources [acker.Reset + 1]*tuple.Source
 	ackStats   [acker.Reset + 1]*metrics.Output
 	stats      *metrics.Task
+	errors     *metrics.Count
 	emits      *metrics.Sampler
 	inputs     map[*tuple.Source]*metrics.Input
 
@@ -118,6 +121,9 @@ func (t *task) send(o *out, to []int32, anchor *tuple.Tuple, more []*tuple.Tuple
 	sampled := t.emits.Hit()
 	if sampled {
 		o.stats.Emitted(len(to))
+	}
+	if t.events != nil {
+		t.debugged(values, id)
 	}
 	switch {
 	case t.spout != nil:
@@ -227,6 +233,7 @@ func settle(t *tuple.Tuple) (started int64, ok bool) {
 // Report makes err the component's error.
 func (t *task) Report(err error) {
 	t.counts.Errors++
+	t.errors.Add(1)
 	t.engine.config.Report(t.component, t.id, err)
 }
 

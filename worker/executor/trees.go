@@ -19,7 +19,7 @@ type trees struct {
 }
 
 func (a *trees) run() error {
-	a.timers.clear()
+	a.setTimers()
 	if timeout := a.engine.timeout; timeout > 0 {
 		a.timers.add(a.now(), int64(timeout), func(int64) { a.acker.Rotate() })
 	}

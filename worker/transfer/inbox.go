@@ -23,6 +23,8 @@ type Inbox struct {
 	queue   []*Batch        // guarded by mu
 	parked  bool            // guarded by mu: the executor waits for wake
 	waiters []chan struct{} // guarded by mu: of executors that wait for room
+
+	arrived, dropped int64 // guarded by mu: messages of all time
 }
 
 // NewInbox makes an inbox. Senders stop at mark; at limit what comes is refused. wake has room for one and is what the executor waits for.
@@ -37,6 +39,9 @@ func (in *Inbox) Put(b *Batch) bool {
 	size := in.size.Add(n)
 	if size > in.limit && size > n {
 		in.size.Add(-n)
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.dropped += n
 		return false
 	}
 	if size >= in.mark && !in.over.Load() {
@@ -44,6 +49,7 @@ func (in *Inbox) Put(b *Batch) bool {
 	}
 	in.mu.Lock()
 	in.queue = append(in.queue, b)
+	in.arrived += n
 	wake := in.parked
 	in.parked = false
 	in.mu.Unlock()
@@ -128,6 +134,16 @@ func (in *Inbox) Over() bool { return in.over.Load() }
 
 // Size is how many messages have been put and not done.
 func (in *Inbox) Size() int { return int(in.size.Load()) }
+
+// Mark is where senders stop.
+func (in *Inbox) Mark() int { return int(in.mark) }
+
+// Totals are the messages that came, and those that were refused, since the start.
+func (in *Inbox) Totals() (arrived, dropped int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.arrived, in.dropped
+}
 
 // Load is how full it is, from 0 to 1.
 func (in *Inbox) Load() float64 { return min(1, float64(in.size.Load())/float64(in.mark)) }

@@ -79,6 +79,9 @@ func (r *Route) Direct(task int32) (bool, error) {
 	return slices.Contains(r.direct, task), nil
 }
 
+// Empty says whether nobody takes the stream.
+func (r *Route) Empty() bool { return len(r.regular)+len(r.direct) == 0 }
+
 // Refresh tells the choices about load and places.
 func (r *Route) Refresh(load grouping.Load, places *grouping.Places) {
 	for _, g := range r.choices {

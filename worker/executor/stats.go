@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+// This file is what others ask the engine about, and tell it.
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gust-stream/gust/thrift/storm"
+	"github.com/gust-stream/gust/tuple"
+	"github.com/gust-stream/gust/worker/acker"
+	"github.com/gust-stream/gust/worker/grouping"
+	"github.com/gust-stream/gust/worker/metrics"
+	"github.com/gust-stream/gust/worker/transfer"
+)
+
+// Stats gives the statistics of all executors, for heartbeats.
+func (e *Engine) Stats() map[[2]int32]*storm.ExecutorStats {
+	now := time.Now()
+	all := make(map[[2]int32]*storm.ExecutorStats, len(e.runners))
+	for _, r := range e.runners {
+		c := r.base()
+		all[[2]int32{c.first, c.last()}] = c.meter.Render(now)
+	}
+	return all
+}
+
+// Counts gives what each component has done.
+func (e *Engine) Counts() map[string]Counts {
+	all := map[string]Counts{}
+	for _, r := range e.runners {
+		c := r.base()
+		sum := all[c.component]
+		for _, t := range c.tasks {
+			sum.add(t.counts.read())
+		}
+		all[c.component] = sum
+	}
+	return all
+}
+
+// Load is how full the inbox of each task of this worker is, from 0 to 1.
+func (e *Engine) Load() map[int32]float64 {
+	load := map[int32]float64{}
+	for _, r := range e.runners {
+		c := r.base()
+		for _, t := range c.tasks {
+			load[t.id] = c.inbox.Load()
+		}
+	}
+	return load
+}
+
+// snapshot is the load of all tasks at a time.
+type snapshot struct {
+	at   int64
+	load grouping.Load
+}
+
+// loads is the load of all tasks of the topology that is known, not older than half a second. It is shared and not changed.
+func (e *Engine) loads(now int64) grouping.Load {
+	if s := e.load.Load(); s != nil && now-s.at < second/2 {
+		return s.load
+	}
+	s := &snapshot{at: now, load: e.Load()}
+	if e.config.Remote != nil {
+		for i := 1; i < len(e.byTask); i++ {
+			if e.byTask[i] != nil {
+				continue
+			}
+			if load, ok := e.config.Remote.Load(int32(i)); ok { //nolint:gosec // task ids have 16 bits
+				s.load[int32(i)] = load //nolint:gosec // as above
+			}
+		}
+	}
+	e.load.Store(s)
+	return s.load
+}
+
+// SetPlaces says where all tasks are; shuffles prefer what is near. It is not changed afterwards.
+func (e *Engine) SetPlaces(p *grouping.Places) { e.places.Store(p) }
+
+// SetDebug says how many of what each component emits go to the event loggers, in percent. "" is for components that are not named.
+func (e *Engine) SetDebug(percent map[string]float64) {
+	for _, r := range e.runners {
+		c := r.base()
+		p, ok := percent[c.component]
+		if !ok {
+			p = percent[""]
+		}
+		if strings.HasPrefix(c.component, "__") {
+			p = 0
+		}
+		c.debug.Store(int64(p * debugScale))
+	}
+}
+
+// Refuse fails the trees of a tuple that could not be sent, or not be read, in the name of a task of this worker, and makes err an error of it.
+func (e *Engine) Refuse(task int32, anchors []tuple.Anchor, err error) {
+	if task < 1 || int(task) >= len(e.byTask) || e.byTask[task] == nil {
+		return
+	}
+	t := e.byTask[task].task(task)
+	e.config.Report(t.component, task, err)
+	if len(e.ackers) == 0 {
+		return
+	}
+	router := e.borrowRouter()
+	for _, a := range anchors {
+		to := e.ackers[acker.Choose(a.Root, len(e.ackers))]
+		if router.Local(to) {
+			router.Tell(to, acker.Message{Root: a.Root, Kind: acker.Fail})
+		} else {
+			router.Send(to, &tuple.Tuple{Source: t.ackSources[acker.Fail], Values: []any{a.Root}})
+		}
+	}
+	router.Flush()
+	e.deliveries.Put(router)
+}
+
+// borrowRouter gives a router for a goroutine that is no executor's. It heeds nothing, so that nobody waits.
+func (e *Engine) borrowRouter() *transfer.Router {
+	if r, ok := e.deliveries.Get().(*transfer.Router); ok {
+		return r
+	}
+	targets := make([]*transfer.Target, len(e.byTask))
+	byExecutor := map[*core]*transfer.Target{}
+	for task, c := range e.byTask {
+		switch {
+		case task == 0:
+		case c == nil:
+			targets[task] = transfer.Elsewhere(int32(task)) //nolint:gosec // task ids have 16 bits
+		case byExecutor[c] == nil:
+			byExecutor[c] = transfer.Local(c.inbox)
+			fallthrough
+		default:
+			targets[task] = byExecutor[c]
+		}
+	}
+	return transfer.NewRouter(e.pool, e.config.Remote, targets)
+}
+
+// refused is told of tuples that an inbox at its limit did not take: they are more than back-pressure can hold, since they multiply in a circle.
+func (c *core) refused(m tuple.Message) {
+	t := c.tasks[0]
+	if to := m.Tuple; to.Tracked() && len(c.engine.ackers) > 0 {
+		c.tell(t, acker.Message{Root: to.Anchor.Root, Kind: acker.Fail})
+		for _, a := range to.More {
+			c.tell(t, acker.Message{Root: a.Root, Kind: acker.Fail})
+		}
+	}
+	if now := c.now(); now-c.refusedAt > second || c.refusedAt == 0 {
+		c.refusedAt = now
+		t.Report(fmt.Errorf("tuples for task %d are dropped, since its queue is at its limit", m.Task))
+	}
+}
+
+// queue is what an inbox tells metrics consumers.
+func (c *core) queue() metrics.Queue {
+	size, mark := c.inbox.Size(), c.inbox.Mark()
+	arrived, dropped := c.inbox.Totals()
+	return metrics.Queue{
+		Capacity: mark, Population: min(size, mark), Overflow: max(size-mark, 0), Arrived: arrived, Dropped: dropped,
+	}
+}
+
+func (c *core) last() int32 { return c.first + int32(len(c.tasks)) - 1 } //nolint:gosec // task ids have 16 bits
