@@ -94,7 +94,7 @@ func (r *rig) twinOf(worker int) (twin int) {
 	r.t.Helper()
 	r.await("a twin", func() (bool, error) {
 		pids, err := r.Workers()
-		pids = slices.DeleteFunc(pids, func(pid int) bool { return pid == worker || !sleeps(pid) })
+		pids = slices.DeleteFunc(pids, func(pid int) bool { return pid == worker || !r.standsBy(pid) })
 		if len(pids) == 1 {
 			twin = pids[0]
 		}
@@ -129,29 +129,23 @@ func (r *rig) await(what string, holds func() (bool, error)) {
 	check(r.t, harness.Await(ctx, what, holds))
 }
 
-// sleeps says whether a twin has done all that it does before it is needed: its
-// own thread listens no more than the one that waits for the word.
-func sleeps(pid int) bool {
-	before := ticks(pid)
-	time.Sleep(500 * time.Millisecond) //nolint:forbidigo // it measures
-	return before > 0 && ticks(pid)-before <= 2
-}
-
-// ticks is the processor time of a process in hundredths of a second.
-func ticks(pid int) (sum int) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// standsBy says whether the supervisor has said so of a twin. How busy the process is would not tell: on a busy machine one that starts is idle too.
+func (r *rig) standsBy(pid int) bool {
+	r.t.Helper()
+	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
-		return 0
+		return false // it has ended
 	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	for _, field := range fields[11:13] {
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			return 0
+	_, id, _ := strings.Cut(string(args), "-Dworker.id=")
+	id, _, _ = strings.Cut(id, "\x00")
+	text, err := os.ReadFile(filepath.Join(r.Settings().Dir, "gust.out"))
+	check(r.t, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "twin stands by") && strings.Contains(line, id) {
+			return true
 		}
-		sum += n
 	}
-	return sum
+	return false
 }
 
 func alive(pid int) bool {
