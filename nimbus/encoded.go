@@ -11,9 +11,13 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/thrift/rpc"
 	"github.com/gust-stream/gust/thrift/storm"
 )
+
+// headRoom is more than the head of a message takes in its frame, in bytes.
+const headRoom = 256
 
 // replyAge is how old an encoded answer may be: it holds uptimes in seconds, and nothing else that changes by itself.
 const replyAge = time.Second
@@ -61,5 +65,26 @@ func (n *Nimbus) encoded() map[string]rpc.EncodedFunc {
 		"getTopologySummaries": cached(func() thrift.TStruct {
 			return &storm.NimbusGetTopologySummariesResult{Success: n.topologySummaries(n.model.all())}
 		}),
+		"getSupervisorAssignments": n.largeAssignments,
 	}
+}
+
+// largeAssignments answers a supervisor of gust, which takes larger frames than Storm's peers do. What is too much for the caller is
+// left to the ordinary way, which says so.
+func (n *Nimbus) largeAssignments(ctx context.Context, encoded []byte) ([]byte, bool) {
+	args := storm.NewNimbusGetSupervisorAssignmentsArgs()
+	if rpc.Decode(ctx, encoded, args) != nil {
+		return nil, false
+	}
+	info := n.model.supervisorsNow()[args.Node]
+	limit := min(cluster.MaxFrame(info, 0), rpc.LargeFrame) - headRoom
+	if limit <= 0 {
+		return nil, false
+	}
+	set, err := n.GetSupervisorAssignments(ctx, args.Node)
+	if err != nil || set == nil {
+		return nil, false
+	}
+	data, err := rpc.Encode(ctx, &storm.NimbusGetSupervisorAssignmentsResult{Success: set})
+	return data, err == nil && len(data) <= limit
 }

@@ -132,9 +132,10 @@ func New(cfg Config, deps Deps) *Nimbus {
 	n.blobUploads = newSessions(cfg.SessionTimeout, maxTransfers, share(), func(u *blobUpload) { u.upload.Abort() })
 	n.blobDownloads = newSessions(cfg.SessionTimeout, maxTransfers, share(), func(b *blobstore.Blob) { _ = b.Close() })
 	n.blobLists = newSessions(cfg.SessionTimeout, maxListings, nil, func([]string) {})
-	n.pusher = newPusher(n.log, n.pushTarget)
+	n.pusher = newPusher(n.log, n.findTarget)
 	server := cfg.Server
 	server.Files = share()
+	server.MaxEncoded = rpc.LargeFrame
 	server.Encoded = n.encoded()
 	n.server = rpc.New(server, storm.NewNimbusProcessor(n), n.log.Named("thrift"))
 	return n

@@ -6,6 +6,7 @@ package nimbus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/internal/clock"
 	"github.com/gust-stream/gust/thrift/rpc"
 	"github.com/gust-stream/gust/thrift/storm"
@@ -29,10 +31,17 @@ const (
 	pushTimeout = 5 * time.Second // Storm's supervisor socket timeout
 )
 
+// pushTarget is a supervisor: where it listens, how large a frame it takes, and all it should run.
+type pushTarget struct {
+	addr        string
+	maxFrame    int
+	assignments *storm.SupervisorAssignments
+}
+
 // pusher sends assignments to supervisors, each one's newest only.
 type pusher struct {
-	// target gives the address of a supervisor and all it should run; ok is false when it cannot be reached or is gone.
-	target func(node string) (addr string, assignments *storm.SupervisorAssignments, ok bool)
+	// target finds a supervisor; ok is false when it cannot be reached or is gone.
+	target func(node string) (to pushTarget, ok bool)
 	log    *zap.Logger
 
 	mu sync.Mutex
@@ -41,7 +50,7 @@ type pusher struct {
 	wake    chan struct{}
 }
 
-func newPusher(log *zap.Logger, target func(string) (string, *storm.SupervisorAssignments, bool)) *pusher {
+func newPusher(log *zap.Logger, target func(string) (pushTarget, bool)) *pusher {
 	return &pusher{target: target, log: log, pending: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
@@ -101,41 +110,45 @@ func (p *pusher) run(ctx context.Context) error {
 	}
 }
 
-// push tells one supervisor, with a few tries.
+// push tells one supervisor, with a few tries. What is too large for it would be so at each of them.
 func (p *pusher) push(ctx context.Context, node string) {
 	for try := range pushTries {
-		addr, assignments, ok := p.target(node)
+		to, ok := p.target(node)
 		if !ok {
 			return
 		}
-		err := send(ctx, addr, assignments)
+		err := send(ctx, to)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		p.log.Warn("assignments not delivered", zap.String("node", node), zap.String("address", addr), zap.Int("try", try+1), zap.Error(err))
+		if _, large := errors.AsType[*rpc.FrameSizeError](err); large {
+			p.log.Warn("assignments are too large to be pushed, the supervisor must ask for them", zap.String("node", node), zap.Error(err))
+			return
+		}
+		p.log.Warn("assignments not delivered", zap.String("node", node), zap.String("address", to.addr), zap.Int("try", try+1), zap.Error(err))
 		if clock.Wait(ctx, pushPause) != nil {
 			return
 		}
 	}
 }
 
-func send(ctx context.Context, addr string, assignments *storm.SupervisorAssignments) error {
-	client, err := rpc.Dial(ctx, addr, rpc.ClientConfig{ConnectTimeout: pushTimeout, CallTimeout: pushTimeout})
+func send(ctx context.Context, to pushTarget) error {
+	client, err := rpc.Dial(ctx, to.addr, rpc.ClientConfig{ConnectTimeout: pushTimeout, CallTimeout: pushTimeout, MaxFrame: to.maxFrame})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = client.Close() }() // whether it was delivered is known by then
-	if err := storm.NewSupervisorClient(client).SendSupervisorAssignments(ctx, assignments); err != nil {
+	if err := storm.NewSupervisorClient(client).SendSupervisorAssignments(ctx, to.assignments); err != nil {
 		return fmt.Errorf("send assignments: %w", err)
 	}
 	return nil
 }
 
-// pushTarget is where a supervisor listens and what all supervisors of its host should run: it takes out its own.
-func (n *Nimbus) pushTarget(node string) (string, *storm.SupervisorAssignments, bool) {
+// findTarget looks a supervisor up. It is told what all supervisors of its host should run, and takes out its own.
+func (n *Nimbus) findTarget(node string) (pushTarget, bool) {
 	info := n.model.supervisorsNow()[node]
 	if info == nil || info.GetServerPort() == 0 || !n.model.isLoaded() {
-		return "", nil, false
+		return pushTarget{}, false
 	}
 	set := map[string]*storm.Assignment{}
 	for _, t := range n.model.all() {
@@ -149,6 +162,9 @@ func (n *Nimbus) pushTarget(node string) (string, *storm.SupervisorAssignments, 
 			}
 		}
 	}
-	addr := net.JoinHostPort(info.Hostname, strconv.Itoa(int(info.GetServerPort())))
-	return addr, &storm.SupervisorAssignments{StormAssignment: set}, true
+	return pushTarget{
+		addr:        net.JoinHostPort(info.Hostname, strconv.Itoa(int(info.GetServerPort()))),
+		maxFrame:    min(cluster.MaxFrame(info, rpc.DefaultMaxFrame), rpc.LargeFrame),
+		assignments: &storm.SupervisorAssignments{StormAssignment: set},
+	}, true
 }

@@ -60,10 +60,41 @@ func (s *Supervisor) tellBeats(ctx context.Context) error {
 func (s *Supervisor) tellBeatsOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
-	beats := &storm.SupervisorWorkerHeartbeats{SupervisorID: s.id, WorkerHeartbeats: s.board.heartbeats()}
-	return s.nimbus.call(ctx, func(ctx context.Context, c *leader.Nimbus) error {
-		return c.SendSupervisorWorkerHeartbeats(ctx, beats)
-	})
+	for _, part := range inParts(s.board.heartbeats(), maxBeats) {
+		beats := &storm.SupervisorWorkerHeartbeats{SupervisorID: s.id, WorkerHeartbeats: part}
+		err := s.nimbus.call(ctx, func(ctx context.Context, c *leader.Nimbus) error {
+			return c.SendSupervisorWorkerHeartbeats(ctx, beats)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxBeats is how many executors stand in one report. Each takes 15 bytes, and Nimbus takes 1 MiB.
+const maxBeats = 32_000
+
+// inParts splits heartbeats into reports of at most most executors; there is one report at least.
+func inParts(beats []*storm.SupervisorWorkerHeartbeat, most int) [][]*storm.SupervisorWorkerHeartbeat {
+	parts := [][]*storm.SupervisorWorkerHeartbeat{{}}
+	room := most
+	for _, beat := range beats {
+		executors := beat.Executors
+		for {
+			if room == 0 {
+				parts, room = append(parts, nil), most
+			}
+			n := min(len(executors), room)
+			last := &parts[len(parts)-1]
+			*last = append(*last, &storm.SupervisorWorkerHeartbeat{StormID: beat.StormID, Executors: executors[:n], TimeSecs: beat.TimeSecs})
+			executors, room = executors[n:], room-n
+			if len(executors) == 0 {
+				break
+			}
+		}
+	}
+	return parts
 }
 
 // trouble logs what goes wrong for a while once, and its end, for what is tried again and again.

@@ -6,6 +6,7 @@ package supervisor
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,52 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	"pgregory.net/rapid"
+
+	"github.com/gust-stream/gust/thrift/storm"
 )
+
+// TestHeartbeatsInParts splits what is too much for one report, so that no executor is lost or told of twice.
+func TestHeartbeatsInParts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var beats []*storm.SupervisorWorkerHeartbeat
+		want := map[string][]int32{}
+		for i, n := range rapid.SliceOfN(rapid.IntRange(0, 30), 0, 5).Draw(t, "executors") {
+			beat := &storm.SupervisorWorkerHeartbeat{StormID: strconv.Itoa(i), TimeSecs: int32(i), Executors: []*storm.ExecutorInfo{}}
+			want[beat.StormID] = nil
+			for e := range n {
+				beat.Executors = append(beat.Executors, &storm.ExecutorInfo{TaskStart: int32(e), TaskEnd: int32(e)})
+				want[beat.StormID] = append(want[beat.StormID], int32(e))
+			}
+			beats = append(beats, beat)
+		}
+		parts := inParts(beats, 10)
+		if len(parts) == 0 {
+			t.Fatal("nothing is reported")
+		}
+		got := map[string][]int32{}
+		for _, part := range parts {
+			size := 0
+			for _, beat := range part {
+				got[beat.StormID] = append(got[beat.StormID], nil...)
+				if strconv.Itoa(int(beat.TimeSecs)) != beat.StormID {
+					t.Errorf("%s was reported with the time %d", beat.StormID, beat.TimeSecs)
+				}
+				for _, e := range beat.Executors {
+					got[beat.StormID] = append(got[beat.StormID], e.TaskStart)
+				}
+				size += len(beat.Executors)
+			}
+			if size > 10 {
+				t.Errorf("one report has %d executors", size)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("reported (-want +got):\n%s", diff)
+		}
+	})
+}
 
 func TestTroubleIsLoggedOnceAndOver(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -50,7 +51,7 @@ func (s *Supervisor) info() *storm.SupervisorInfo {
 	for _, p := range s.cfg.Ports {
 		ports = append(ports, int64(p))
 	}
-	return &storm.SupervisorInfo{
+	info := &storm.SupervisorInfo{
 		TimeSecs:      time.Now().Unix(),
 		Hostname:      s.cfg.Hostname,
 		AssignmentID:  &s.id,
@@ -62,4 +63,6 @@ func (s *Supervisor) info() *storm.SupervisorInfo {
 		ResourcesMap:  s.cfg.Resources,
 		ServerPort:    &port,
 	}
+	cluster.SetMaxFrame(info, maxFrame)
+	return info
 }

@@ -23,6 +23,9 @@ import (
 // maxIdle is how many connections to Nimbus are kept for the next call: one for each loop and each download thread.
 const maxIdle = 8
 
+// maxFrame bounds what Nimbus sends: assignments, pushed or asked for. Storm's bound holds about 20,000 executors.
+const maxFrame = rpc.LargeFrame
+
 // nimbus keeps connections to the leader. It is safe for use by several goroutines.
 type nimbus struct {
 	cfg leader.Config
@@ -35,7 +38,7 @@ type nimbus struct {
 func newNimbus(cfg Config) *nimbus {
 	return &nimbus{cfg: leader.Config{
 		Seeds: cfg.NimbusSeeds, Port: cfg.NimbusPort,
-		RPC: rpc.ClientConfig{ConnectTimeout: nimbusConnectTimeout, CallTimeout: nimbusCallTimeout, MaxFrame: cfg.NimbusMaxFrame},
+		RPC: rpc.ClientConfig{ConnectTimeout: nimbusConnectTimeout, CallTimeout: nimbusCallTimeout, MaxFrame: max(cfg.NimbusMaxFrame, maxFrame)},
 	}}
 }
 

@@ -106,8 +106,9 @@ func TestSupervisorInfo(t *testing.T) {
 	}
 	id, version, serverPort := sup.ID(), "2.8.3", int32(portOf(addr))
 	want := &storm.SupervisorInfo{
-		Hostname: "127.0.0.1", AssignmentID: &id, UsedPorts: []int64{}, Meta: meta, SchedulerMeta: map[string]string{"rack": "r1"},
-		Version: &version, ServerPort: &serverPort,
+		Hostname: "127.0.0.1", AssignmentID: &id, UsedPorts: []int64{}, Meta: meta,
+		SchedulerMeta: map[string]string{"rack": "r1", "gust.thrift.max_buffer_size": "16777216"},
+		Version:       &version, ServerPort: &serverPort,
 		ResourcesMap: map[string]float64{"memory.mb": 4096, "cpu.pcore.percent": 400, "gpu.count": 2},
 	}
 	if diff := cmp.Diff(want, info); diff != "" {

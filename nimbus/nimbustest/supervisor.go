@@ -23,6 +23,8 @@ type Supervisor struct {
 	// ID is its id.
 	ID    string
 	Ports []int64
+	// MaxFrame is how large a frame it says that it takes, as gust's supervisor does; 0 says nothing, as Storm's.
+	MaxFrame int
 
 	site *Site
 	stop func()
@@ -44,7 +46,7 @@ func (s *Site) Supervisor(tb testing.TB, id string, ports ...int64) *Supervisor 
 
 func (v *Supervisor) start(tb testing.TB) {
 	tb.Helper()
-	server := rpc.New(rpc.Config{Addr: Host + ":0"}, storm.NewSupervisorProcessor(v), v.site.Log.Named(v.ID))
+	server := rpc.New(rpc.Config{Addr: Host + ":0", MaxRequest: v.MaxFrame}, storm.NewSupervisorProcessor(v), v.site.Log.Named(v.ID))
 	addr, err := server.Listen()
 	if err != nil {
 		tb.Fatalf("supervisor %s: %v", v.ID, err)
@@ -59,6 +61,9 @@ func (v *Supervisor) start(tb testing.TB) {
 	info := &storm.SupervisorInfo{
 		TimeSecs: time.Now().Unix(), Hostname: Host, AssignmentID: &v.ID, Meta: v.Ports, UptimeSecs: &uptime, Version: &version,
 		ServerPort: &port, ResourcesMap: map[string]float64{"memory.mb": 4096, "cpu.pcore.percent": 400},
+	}
+	if v.MaxFrame > 0 {
+		cluster.SetMaxFrame(info, v.MaxFrame)
 	}
 	if err := state.SetSupervisor(tb.Context(), v.ID, info); err != nil {
 		tb.Fatalf("supervisor %s: %v", v.ID, err)

@@ -39,6 +39,9 @@ func WordCount(spouts, splitters, counters int32) *storm.StormTopology {
 	}
 }
 
+// emptyJar is a JAR without a file in it: the end of a ZIP's directory.
+const emptyJar = "PK\x05\x06" + "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
 // Upload puts a small file into the inbox, as storm jar does, and returns its location.
 func Upload(tb testing.TB, c *storm.NimbusClient) string {
 	tb.Helper()
@@ -46,7 +49,7 @@ func Upload(tb testing.TB, c *storm.NimbusClient) string {
 	if err != nil {
 		tb.Fatalf("begin upload: %v", err)
 	}
-	if err := c.UploadChunk(tb.Context(), location, []byte("PK no jar")); err != nil {
+	if err := c.UploadChunk(tb.Context(), location, []byte(emptyJar)); err != nil {
 		tb.Fatalf("upload: %v", err)
 	}
 	if err := c.FinishFileUpload(tb.Context(), location); err != nil {

@@ -62,7 +62,7 @@ func (c *conn) call(ctx context.Context, fr *frame) bool {
 	// may many of them keep their replies in memory without bound. So a call
 	// leaves its place before the reply is written, unless there are too many
 	// bytes of such replies already.
-	size := int64(len(m.mem.out))
+	size := int64(len(m.mem.out) + len(body))
 	if size <= smallReply {
 		s.leavePlace()
 		return c.send(m, body)
@@ -144,8 +144,8 @@ func (s *Server) answer(ctx context.Context, c *conn, m *message, h header) (bod
 	if encoded := s.cfg.Encoded[h.method]; encoded != nil {
 		if body, ok = encoded(ctx, m.mem.in[m.mem.off:]); ok {
 			m.mem.out = appendHeader(m.mem.out, thrift.REPLY, h.method, h.seq)
-			if size := len(m.mem.written()) + len(body); size > s.cfg.MaxFrame {
-				s.tooLarge(c, m, h, size)
+			if size := len(m.mem.written()) + len(body); size > s.cfg.MaxEncoded {
+				s.tooLarge(c, m, h, size, s.cfg.MaxEncoded)
 				return nil, true
 			}
 			return body, true
@@ -159,7 +159,7 @@ func (s *Server) answer(ctx context.Context, c *conn, m *message, h header) (bod
 // server would have sent.
 func (s *Server) settle(ctx context.Context, c *conn, m *message, h header, err error) bool {
 	if m.mem.over > 0 {
-		s.tooLarge(c, m, h, m.mem.over)
+		s.tooLarge(c, m, h, m.mem.over, s.cfg.MaxFrame)
 		return true
 	}
 	if err == nil {
@@ -196,10 +196,10 @@ func (s *Server) settle(ctx context.Context, c *conn, m *message, h header, err 
 
 // tooLarge answers with an exception in place of a reply that no peer with
 // the same bound could read.
-func (s *Server) tooLarge(c *conn, m *message, h header, size int) {
+func (s *Server) tooLarge(c *conn, m *message, h header, size, limit int) {
 	s.log.Error("reply is above the frame limit", zap.String("method", h.method), zap.Stringer("peer", c.peer.Addr),
-		zap.Int("bytes", size), zap.Int("limit", s.cfg.MaxFrame))
-	m.except(h, thrift.INTERNAL_ERROR, fmt.Sprintf("Internal error processing %s: the reply is above the limit of %d bytes", h.method, s.cfg.MaxFrame))
+		zap.Int("bytes", size), zap.Int("limit", limit))
+	m.except(h, thrift.INTERNAL_ERROR, fmt.Sprintf("Internal error processing %s: the reply is above the limit of %d bytes", h.method, limit))
 }
 
 // fail makes the answer to a call whose handler went wrong.

@@ -20,6 +20,9 @@ import (
 const (
 	// DefaultMaxFrame is Storm's nimbus.thrift.max_buffer_size in bytes.
 	DefaultMaxFrame = 1 << 20
+	// LargeFrame is the largest frame that gust's own daemons take of each
+	// other where Storm's bound is too low, in bytes.
+	LargeFrame = 16 << 20
 	// DefaultWorkers is Storm's nimbus.thrift.threads.
 	DefaultWorkers = 64
 	// DefaultQueueLen is Storm's nimbus.queue.size.
@@ -49,6 +52,9 @@ type Config struct {
 	Addr string
 	// MaxFrame bounds a frame in bytes, its length prefix not counted, in both directions.
 	MaxFrame int
+	// MaxRequest and MaxEncoded, where they are more, bound the frames of
+	// peers and the answers of Encoded handlers in its place.
+	MaxRequest, MaxEncoded int
 	// Workers is how many calls run at once.
 	Workers int
 	// MaxConns is how many connections are open at once. At the bound a new
@@ -88,16 +94,18 @@ type Config struct {
 // makes it from the generated XxxResult; it must not be changed afterwards,
 // since it may still be on its way to a peer. False hands the call to the
 // ordinary processor. It runs in one of the Workers, and its context is that
-// of an ordinary call.
+// of an ordinary call. An answer may be as large as Config.MaxEncoded; whether
+// the peer takes more than MaxFrame is for the handler to know.
 type EncodedFunc func(ctx context.Context, args []byte) (result []byte, ok bool)
 
 // withDefaults fills what was left out.
 func (c Config) withDefaults() Config {
 	c.MaxFrame = orDefault(c.MaxFrame, DefaultMaxFrame)
+	c.MaxRequest, c.MaxEncoded = max(c.MaxRequest, c.MaxFrame), max(c.MaxEncoded, c.MaxFrame)
 	c.Workers = orDefault(c.Workers, DefaultWorkers)
 	c.MaxConns = orDefault(c.MaxConns, DefaultMaxConns)
 	c.QueueLen = orDefault(c.QueueLen, DefaultQueueLen)
-	c.MaxBuffered = max(orDefault(c.MaxBuffered, 64*int64(c.MaxFrame)), 2*int64(c.MaxFrame))
+	c.MaxBuffered = max(orDefault(c.MaxBuffered, 64*int64(c.MaxFrame)), 2*int64(c.MaxRequest))
 	c.ReadIdleTimeout = orDefault(c.ReadIdleTimeout, DefaultReadIdleTimeout)
 	c.FrameTimeout = orDefault(c.FrameTimeout, DefaultFrameTimeout)
 	c.WriteTimeout = orDefault(c.WriteTimeout, DefaultWriteTimeout)
@@ -108,8 +116,11 @@ func (c Config) withDefaults() Config {
 // check reports every setting that cannot work, all of them in one error.
 func (c Config) check() error {
 	var faults []error
-	if c.MaxFrame < 0 || c.MaxFrame > math.MaxInt32-4 {
-		faults = append(faults, fmt.Errorf("largest frame: %d bytes is outside 1..%d", c.MaxFrame, math.MaxInt32-4))
+	for _, size := range []int{c.MaxFrame, c.MaxRequest, c.MaxEncoded} {
+		if size < 0 || size > math.MaxInt32-4 {
+			faults = append(faults, fmt.Errorf("largest frame: %d bytes is outside 1..%d", size, math.MaxInt32-4))
+			break
+		}
 	}
 	for _, f := range []struct {
 		name  string

@@ -36,7 +36,7 @@ func newConn(s *Server, raw net.Conn) *conn {
 	if s.cfg.TLS != nil {
 		c.nc = tls.Server(raw, s.cfg.TLS)
 	}
-	c.frames = frameReader{r: c.nc, limit: s.cfg.MaxFrame, pool: s.buffers, budget: s.budget}
+	c.frames = frameReader{r: c.nc, limit: s.cfg.MaxRequest, pool: s.buffers, budget: s.budget}
 	return c
 }
 

@@ -25,6 +25,16 @@ func Encode(ctx context.Context, s thrift.TStruct) ([]byte, error) {
 	return m.mem.written(), nil
 }
 
+// Decode reads a struct from the bytes that an EncodedFunc is given.
+func Decode(ctx context.Context, data []byte, s thrift.TStruct) error {
+	m := newMessage(len(data))
+	m.mem.reset(data)
+	if err := s.Read(ctx, m.prot); err != nil {
+		return fmt.Errorf("decode %T: %w", s, err)
+	}
+	return nil
+}
+
 // appendHeader appends the head of a versioned message.
 func appendHeader(b []byte, kind thrift.TMessageType, method string, seq int32) []byte {
 	b = binary.BigEndian.AppendUint32(b, thrift.VERSION_1|uint32(kind)) //nolint:gosec // kinds are small

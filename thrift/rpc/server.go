@@ -63,10 +63,14 @@ func New(cfg Config, processor thrift.TProcessor, logger *zap.Logger) *Server {
 		return s // good for nothing but telling why
 	}
 	s.conns = newConns(cfg.MaxConns, cfg.Files)
-	s.buffers = newBufferPool(cfg.MaxFrame)
+	s.buffers = newBufferPool(cfg.MaxRequest)
 	s.budget = semaphore.NewWeighted(cfg.MaxBuffered)
 	s.places = make(chan struct{}, cfg.Workers)
-	s.messages.New = func() any { return newMessage(cfg.MaxFrame) }
+	s.messages.New = func() any {
+		m := newMessage(cfg.MaxRequest)
+		m.mem.limit = cfg.MaxFrame
+		return m
+	}
 	return s
 }
 

@@ -18,6 +18,31 @@ import (
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
+// TestBoundsOfOwnPeers raises the bounds for requests and for answers made beforehand, and leaves that of all others.
+func TestBoundsOfOwnPeers(t *testing.T) {
+	t.Parallel()
+	const large = 3 * DefaultMaxFrame
+	answer := strings.Repeat("y", 2*DefaultMaxFrame)
+	encoded, err := Encode(t.Context(), &storm.NimbusGetNimbusConfResult{Success: &answer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, Config{MaxRequest: large, MaxEncoded: large, Encoded: map[string]EncodedFunc{
+		"getNimbusConf": func(context.Context, []byte) ([]byte, bool) { return encoded, true },
+	}}, echo())
+	_, nimbus := dialTest(t, s.addr, ClientConfig{MaxFrame: large})
+	if got, err := nimbus.GetNimbusConf(t.Context()); err != nil || got != answer {
+		t.Errorf("an answer made beforehand: %d bytes, %v", len(got), err)
+	}
+	_, err = nimbus.GetTopologyConf(t.Context(), answer) // the request passes, the answer does not
+	if want := "6 Internal error processing getTopologyConf: the reply is above the limit of 1048576 bytes"; applicationError(err) != want {
+		t.Errorf("a large request: %q, want %q", applicationError(err), want)
+	}
+	if got, err := nimbus.GetTopologyConf(t.Context(), "x"); err != nil || got != "x" {
+		t.Errorf("the call after: %q, %v", got, err)
+	}
+}
+
 func TestCall(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{}, echo())
