@@ -32,17 +32,22 @@ func untilTold() (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// runHere runs all of a topology for a while, or until the process is told to end, and prints what it did.
-func runHere(t *component.Topology, length time.Duration, out, errs io.Writer) error {
+// Run runs all of a topology in this process, for a while or, with a length of 0, until ctx ends, and tells what it did. log may be nil.
+func Run(ctx context.Context, t *component.Topology, length time.Duration, log *zap.Logger) (local.Summary, error) {
 	code, err := t.Storm()
 	if err != nil {
-		return err
+		return local.Summary{}, err
 	}
+	return local.Run(ctx, t.Name(), code, config.Conf(t.Conf()), local.Options{For: length, Registry: t, Log: log})
+}
+
+// runHere runs all of a topology for a while, or until the process is told to end, and prints what it did.
+func runHere(t *component.Topology, length time.Duration, out, errs io.Writer) error {
 	ctx, stop := untilTold()
 	defer stop()
 	cfg := zap.NewDevelopmentEncoderConfig()
 	log := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(cfg), zapcore.Lock(zapcore.AddSync(errs)), zap.InfoLevel))
-	sum, err := local.Run(ctx, t.Name(), code, config.Conf(t.Conf()), local.Options{For: length, Registry: t, Log: log})
+	sum, err := Run(ctx, t, length, log)
 	if sum.Components != nil {
 		if err := summarize(sum, out); err != nil {
 			return err

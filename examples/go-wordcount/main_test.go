@@ -4,10 +4,12 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gust-stream/gust/multilang/component/componenttest"
+	"github.com/gust-stream/gust/program"
 )
 
 func TestSplitAnchorsAndAcks(t *testing.T) {
@@ -48,9 +50,14 @@ func TestFailedSentenceComesAgain(t *testing.T) {
 	}
 }
 
-func TestTopologyIsWhole(t *testing.T) {
+func TestWholeTopology(t *testing.T) {
 	t.Parallel()
-	if _, err := topology().Storm(); err != nil {
-		t.Error(err)
+	sum, err := program.Run(t.Context(), topology(), 300*time.Millisecond, nil)
+	if err != nil || len(sum.Errors) > 0 {
+		t.Fatal(err, sum.Errors)
+	}
+	in, split, count := sum.Components["sentences"], sum.Components["split"], sum.Components["count"]
+	if in.Acked == 0 || in.Failed > 0 || count.Executed != split.Emitted || count.Acked != count.Executed {
+		t.Errorf("sentences %+v, split %+v, count %+v", in, split, count)
 	}
 }

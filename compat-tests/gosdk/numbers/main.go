@@ -35,9 +35,7 @@ func topology() *component.Topology {
 	t.Bolt("bypartial", newSink).Parallelism(3).Ticks(1).FromStream("relay", "partial").PartialKey("key")
 	// Nothing ever reaches it, so only answers to heartbeats keep it alive.
 	t.Bolt("idle", func() component.Bolt { return &idle{} }).Set("topology.subprocess.timeout.secs", 5).FromStream("relay", "to").Direct()
-	if os.Getenv("COMPAT_DIRECT") != "" { // stock's parent ends a child that emits directly
-		t.Bolt("direct", newSink).Parallelism(2).Ticks(1).FromStream("relay", "to").Direct()
-	}
+	t.Bolt("direct", newSink).Parallelism(2).Ticks(1).FromStream("relay", "to").Direct()
 	return t
 }
 
