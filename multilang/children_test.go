@@ -151,6 +151,11 @@ func childEnvironment(t testing.TB) []string {
 	return append(env, "PYTHONPATH="+installed(t), "NODE_PATH="+installed(t))
 }
 
+// source is where tuples of these tests come from.
+func source() *tuple.Source {
+	return &tuple.Source{Component: "words", Stream: "default", Task: 3, Fields: []string{"a"}}
+}
+
 // streams are those of every component in these tests.
 func streams() []*component.Stream {
 	return []*component.Stream{{Name: "default", Fields: []string{"a"}}, {Name: "empty", Index: 1}, {Name: "pair", Fields: []string{"a", "b"}, Index: 2}}
@@ -160,7 +165,7 @@ func newBed(t testing.TB, settings Settings, command ...string) (*bed, Config) {
 	t.Helper()
 	b := &bed{
 		runner: &runner{}, work: func() {}, t: t, events: make(chan *Batch, 16), dir: t.TempDir(),
-		source: &tuple.Source{Component: "words", Stream: "default", Task: 3, Fields: []string{"a"}},
+		source: source(),
 	}
 	pids := filepath.Join(b.dir, "pids")
 	if err := os.Mkdir(pids, 0o755); err != nil {

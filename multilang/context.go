@@ -32,8 +32,10 @@ func Context(topology *storm.StormTopology, tasks map[int32]string, task int32) 
 		}
 		for source, grouping := range own.Inputs {
 			put(sources, source.ComponentId, source.StreamId, groupingOf(grouping))
-			if from := commons[source.ComponentId]; from != nil && from.Streams[source.StreamId] != nil {
-				put(sourceFields, source.ComponentId, source.StreamId, list(from.Streams[source.StreamId].OutputFields))
+			if from := commons[source.ComponentId]; from != nil { // all its streams, whichever are taken
+				for stream, info := range from.Streams {
+					put(sourceFields, source.ComponentId, stream, list(info.OutputFields))
+				}
 			}
 		}
 	}

@@ -605,6 +605,15 @@ func TestSpoutFaults(t *testing.T) {
 	}
 }
 
+// TestSpoutIDs has what a tuple may be called.
+func TestSpoutIDs(t *testing.T) {
+	t.Parallel()
+	b := startSpout(t, Settings{}, "sh", "-c", `printf '{"pid":1}\nend\n{"command":"emit","tuple":["x"],"id":[1]}\nend\n'; exec cat`)
+	if end := b.end(); !errors.Is(end, ErrProtocol) || !strings.Contains(end.Error(), "id is not a string and not a number but [1]") {
+		t.Error(end)
+	}
+}
+
 // TestPending has a child that does not read: no more tuples than the bound are taken for it, apart from those in its pipe.
 func TestPending(t *testing.T) {
 	t.Parallel()

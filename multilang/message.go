@@ -286,8 +286,16 @@ func (d *decoder) id(m *message) error {
 		return err
 	}
 	v, err := d.walker.Value()
-	m.id = v
-	return err
+	if err != nil {
+		return err
+	}
+	switch v.(type) {
+	case nil, string, int64, float64, bool:
+		m.id = v
+		return nil
+	default:
+		return fmt.Errorf("id is not a string and not a number but %s", brief(v))
+	}
 }
 
 // ref reads a tuple's id, also as a number, which some languages make of it. What is none is given as text.
