@@ -28,11 +28,11 @@ func machine(t *testing.T, tools map[string]string) (path string) {
 	t.Helper()
 	path = t.TempDir()
 	for _, name := range []string{"bash", "sed", "head", "tail", "mktemp", "rm", "id", "env"} {
-		real, err := exec.LookPath(name)
+		tool, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(real, filepath.Join(path, name)); err != nil {
+		if err := os.Symlink(tool, filepath.Join(path, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
