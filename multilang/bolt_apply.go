@@ -23,7 +23,7 @@ func (b *Bolt) apply(m *message) error {
 	case kindAck, kindFail:
 		s, place, ok := b.find(m.ref)
 		if !ok {
-			return fmt.Errorf("%w: it %s id %q, which is not outstanding", ErrProtocol, map[kind]string{kindAck: "acked", kindFail: "failed"}[m.kind], m.id4())
+			return fmt.Errorf("%w: it %s id %q, which is not outstanding", ErrProtocol, map[kind]string{kindAck: "acked", kindFail: "failed"}[m.kind], m.named())
 		}
 		t := s.tuple
 		b.release(place)
@@ -42,8 +42,8 @@ func (b *Bolt) apply(m *message) error {
 	return b.say(m)
 }
 
-// id4 is the id that a message names, as the child wrote it.
-func (m *message) id4() string {
+// named is the id that a message names, as the child wrote it.
+func (m *message) named() string {
 	if m.ref != 0 {
 		return strconv.FormatUint(uint64(m.ref), 10)
 	}

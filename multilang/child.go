@@ -117,7 +117,7 @@ func (c *child) run(ctx context.Context) error {
 		failed.Cause = err
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the end was wanted
+		return nil
 	}
 	select {
 	case c.events <- &Batch{from: c.owner, end: failed}:

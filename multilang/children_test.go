@@ -117,38 +117,38 @@ type bed struct {
 }
 
 // installed is the folder with the children that a script installs.
-func installed(t testing.TB) string {
-	t.Helper()
+func installed(tb testing.TB) string {
+	tb.Helper()
 	dir, err := testbed.Find("GUST_MULTILANG_CHILDREN", filepath.Join("build", "multilang"), "storm.py", "make multilang-children")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return dir
 }
 
 // python is the interpreter with pystorm and streamparse.
-func python(t testing.TB) string {
-	t.Helper()
-	return filepath.Join(installed(t), "venv", "bin", "python")
+func python(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(installed(tb), "venv", "bin", "python")
 }
 
 // script is the path of a child in testdata.
-func script(t testing.TB, name string) string {
-	t.Helper()
+func script(tb testing.TB, name string) string {
+	tb.Helper()
 	path, err := filepath.Abs(filepath.Join("testdata", name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }
 
 // childEnvironment lets children find storm.py and storm.js.
-func childEnvironment(t testing.TB) []string {
-	t.Helper()
+func childEnvironment(tb testing.TB) []string {
+	tb.Helper()
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { // it makes each piece of a message a write of its own
 		return strings.HasPrefix(entry, "PYTHONUNBUFFERED=")
 	})
-	return append(env, "PYTHONPATH="+installed(t), "NODE_PATH="+installed(t))
+	return append(env, "PYTHONPATH="+installed(tb), "NODE_PATH="+installed(tb))
 }
 
 // source is where tuples of these tests come from.
@@ -161,22 +161,22 @@ func streams() []*component.Stream {
 	return []*component.Stream{{Name: "default", Fields: []string{"a"}}, {Name: "empty", Index: 1}, {Name: "pair", Fields: []string{"a", "b"}, Index: 2}}
 }
 
-func newBed(t testing.TB, settings Settings, command ...string) (*bed, Config) {
-	t.Helper()
+func newBed(tb testing.TB, settings Settings, command ...string) (*bed, Config) {
+	tb.Helper()
 	b := &bed{
-		runner: &runner{}, work: func() {}, t: t, events: make(chan *Batch, 16), dir: t.TempDir(),
+		runner: &runner{}, work: func() {}, t: tb, events: make(chan *Batch, 16), dir: tb.TempDir(),
 		source: source(),
 	}
 	pids := filepath.Join(b.dir, "pids")
 	if err := os.Mkdir(pids, 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(b.stop)
+	tb.Cleanup(b.stop)
 	b.lease.Lock()
 	return b, Config{
 		TryApply: b.tryApply,
 		Command:  command, Dir: b.dir, PidDir: pids, Component: "split", Task: 5, Settings: settings,
-		Conf: map[string]any{"topology.name": "test", "topology.debug": false}, Context: map[string]any{"taskid": 5, "componentid": "split"}, Environ: childEnvironment(t),
+		Conf: map[string]any{"topology.name": "test", "topology.debug": false}, Context: map[string]any{"taskid": 5, "componentid": "split"}, Environ: childEnvironment(tb),
 	}
 }
 
@@ -235,8 +235,8 @@ func (b *bed) tryApply(batch *Batch) bool {
 	return true
 }
 
-// apply takes one batch, or says that none came.
-func (b *bed) apply(wait time.Duration) bool {
+// apply takes one batch if one comes soon.
+func (b *bed) apply(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	b.lease.Unlock()
@@ -247,9 +247,7 @@ func (b *bed) apply(wait time.Duration) bool {
 		b.take(batch)
 		b.work()
 		b.lease.Unlock()
-		return true
 	case <-timer.C:
-		return false
 	}
 }
 

@@ -46,7 +46,7 @@ func Context(topology *storm.StormTopology, tasks map[int32]string, task int32) 
 			}
 		}
 	}
-	slices.SortFunc(streams, func(a, b any) int { return compareText(a, b) })
+	slices.SortFunc(streams, compareText)
 	return map[string]any{
 		"taskid":                   task,
 		"componentid":              id,

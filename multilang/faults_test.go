@@ -473,7 +473,9 @@ func TestForks(t *testing.T) {
 				t.Fatalf("processes %v", pids)
 			}
 			if word == "exit" {
-				b.end()
+				if end := b.end(); !errors.Is(end, ErrExited) {
+					t.Error(end)
+				}
 			} else {
 				b.stop()
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/gust-stream/gust/tuple"
 )
 
-var formats = map[string]codec.Format{"json": codec.JSON, "msgpack": codec.Msgpack} //nolint:gochecknoglobals // a table
+var formats = map[string]codec.Format{"json": codec.JSON, "msgpack": codec.Msgpack}
 
 func TestPystormBolt(t *testing.T) {
 	t.Parallel()

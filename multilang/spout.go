@@ -21,7 +21,6 @@ type Spout struct {
 	executorSide
 	queue   []command
 	busy    bool // the child has not answered the last command
-	next    bool // which was next
 	emitted int
 	ids     []byte // lists of task ids on their way out
 	text    []byte // scratch
@@ -60,12 +59,16 @@ func (s *Spout) Next() {
 	}
 }
 
-// Ack and Fail tell how a tuple fared, by the name that the child gave it.
-func (s *Spout) Ack(id any)  { s.give(command{"ack", id}) }
+// Ack tells that a tuple was processed, by the name that the child gave it.
+func (s *Spout) Ack(id any) { s.give(command{"ack", id}) }
+
+// Fail tells that a tuple was not processed.
 func (s *Spout) Fail(id any) { s.give(command{"fail", id}) }
 
-// Activate and Deactivate tell that the topology was.
-func (s *Spout) Activate()   { s.give(command{"activate", ""}) }
+// Activate tells that the topology was activated.
+func (s *Spout) Activate() { s.give(command{"activate", ""}) }
+
+// Deactivate tells that it was deactivated.
 func (s *Spout) Deactivate() { s.give(command{"deactivate", ""}) }
 
 // give queues a command.

@@ -161,7 +161,7 @@ func TestJSONValues(t *testing.T) {
 		`"\udc00\ud800x"`:                "\xed\xb0\x80\xed\xa0\x80x",
 		`"\u00e9\/"`:                     "é/",
 		"\"a\nb\"":                       "a\nb",
-		" { \"b\" : [ ] ,\n\"a\":{}} ":   map[string]any{"a": map[string]any{}, "b": []any{}},
+		"{\"b\" : [ ] ,\n\"a\":{ }}":     map[string]any{"a": map[string]any{}, "b": []any{}},
 		`{"a":1,"a":2}`:                  map[string]any{"a": int64(2)},
 		`null`:                           nil,
 	} {
@@ -227,8 +227,7 @@ func TestBadText(t *testing.T) {
 			t.Fatalf("%s: %v", f, err)
 		}
 		same(t, []any{"ok", "a\uFFFD", "\n\uFFFD"}, got)
-		var bad *BadTextError
-		if !errors.As(w.Bad(), &bad) {
+		if _, ok := errors.AsType[*BadTextError](w.Bad()); !ok {
 			t.Fatalf("%s: bad text was taken", f)
 		}
 	}
