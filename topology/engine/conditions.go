@@ -22,6 +22,7 @@ const (
 	kryoFactory      = "org.apache.storm.serialization.DefaultKryoFactory"
 	listSerializer   = "org.apache.storm.serialization.types.ListDelegateSerializer"
 	fileEventLogger  = "org.apache.storm.metric.FileBasedEventLogger"
+	loggingConsumer  = "org.apache.storm.metric.LoggingMetricsConsumer"
 	registerServices = "META-INF/services/org.apache.storm.serialization.SerializationRegister"
 )
 

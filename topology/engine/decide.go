@@ -233,7 +233,12 @@ func (d *decision) placeSystem() {
 			}
 			c.choice = place(userOnGo && anyGo, "all components run on Go", "a component runs on Java")
 		case strings.HasPrefix(c.id, topology.MetricsPrefix):
-			c.choice = place(false, "", "Java class "+strings.TrimPrefix(c.id, topology.MetricsPrefix))
+			class, _, _ := strings.Cut(strings.TrimPrefix(c.id, topology.MetricsPrefix), "#")
+			if class != loggingConsumer {
+				c.choice = place(false, "", "Java class "+class)
+				continue
+			}
+			c.choice = place(userOnGo && anyGo, "all components run on Go", "a component runs on Java")
 		default:
 			c.choice = place(false, "", "a component of the system that Go workers do not know")
 		}

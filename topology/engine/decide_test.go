@@ -132,6 +132,11 @@ func TestDecideByKind(t *testing.T) {
 	withJar.jar = all["plain"].Classes
 	consumer := python()
 	consumer.conf[config.TopologyMetricsConsumerRegister] = []any{map[string]any{"class": "com.example.Consumer"}}
+	const logging = "org.apache.storm.metric.LoggingMetricsConsumer"
+	logs, mixedLogs := python(), mixed(t)
+	for _, b := range []*bench{logs, mixedLogs} {
+		b.conf[config.TopologyMetricsConsumerRegister] = []any{map[string]any{"class": logging}, map[string]any{"class": logging}}
+	}
 	logger := python()
 	logger.conf[config.TopologyEventloggerExecutors] = int64(1)
 	linked := python()
@@ -149,6 +154,8 @@ func TestDecideByKind(t *testing.T) {
 		{"ClassWithoutJar", classes, "__acker=go split=java words=go"},
 		{"ClassInJar", &withJar, "__acker=go split=go words=go"},
 		{"MetricsConsumer", consumer, "__acker=go __metrics_com.example.Consumer=java split=go words=go"},
+		{"LoggingConsumer", logs, "__acker=go __metrics_" + logging + "=go __metrics_" + logging + "#2=go split=go words=go"},
+		{"LoggingConsumerOfJava", mixedLogs, "__acker=go __metrics_" + logging + "=java __metrics_" + logging + "#2=java count=java split=go words=go"},
 		{"EventLogger", logger, "__acker=go __eventlogger=go split=go words=go"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
