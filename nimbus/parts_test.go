@@ -17,9 +17,9 @@ import (
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/openfiles"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/nimbus/lifecycle"
 	"github.com/gust-stream/gust/nimbus/scheduler"
-	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/supervisor/localizer"
-	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/supervisor/slot"
 	"github.com/gust-stream/gust/thrift/storm"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/supervisor/localizer"
-	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 	topo "github.com/gust-stream/gust/topology"
 )

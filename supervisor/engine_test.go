@@ -10,8 +10,8 @@ import (
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/supervisor/localizer"
-	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 

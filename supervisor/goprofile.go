@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/internal/clock"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 

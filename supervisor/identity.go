@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // identity reads the supervisor's id, or makes one and keeps it. The id ends with the machine's address, as Storm's do.

@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/supervisor/container"
 	"github.com/gust-stream/gust/supervisor/localizer"
-	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/supervisor/slot"
 	"github.com/gust-stream/gust/thrift/storm"
 )

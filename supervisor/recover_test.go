@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 

@@ -31,8 +31,8 @@ import (
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/supervisor/container"
-	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/rpc"
 	"github.com/gust-stream/gust/thrift/storm"
 	"github.com/gust-stream/gust/zookeeper/server"

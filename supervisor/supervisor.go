@@ -20,9 +20,9 @@ import (
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/lock"
 	"github.com/gust-stream/gust/internal/openfiles"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/supervisor/container"
 	"github.com/gust-stream/gust/supervisor/localizer"
-	"github.com/gust-stream/gust/supervisor/localstate"
 	"github.com/gust-stream/gust/thrift/rpc"
 	"github.com/gust-stream/gust/thrift/storm"
 )

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // Args are what a worker is started with; a Java worker gets the same, in the same order.

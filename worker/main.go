@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // Exit codes of a worker.

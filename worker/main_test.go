@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // childVariable makes the test binary a worker; its value says which.

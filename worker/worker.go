@@ -19,7 +19,7 @@ import (
 
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/testbed"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/nimbus/nimbustest"
-	"github.com/gust-stream/gust/supervisor/localstate"
 )
 
 // TestFortyThousandExecutors takes assignments of more than Storm's 1 MiB from Nimbus to the slots that start their workers, which

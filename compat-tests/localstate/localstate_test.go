@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/compat-tests/stockjava"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // makesArchives is a "java" that notes each call and makes what it is asked for.

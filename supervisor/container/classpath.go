@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // classPath builds the class path, and the JVM options for a class-data archive if one can be used: the archive's own class

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // goWord is the first argument of a Go worker: "gust worker", and the same of a topology's own program.

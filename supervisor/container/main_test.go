@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

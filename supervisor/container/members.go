@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // logWriter is the program that stock puts between supervisor and worker; it carries the worker's whole command line.

@@ -19,7 +19,7 @@ import (
 	"syscall"
 
 	"github.com/gust-stream/gust/internal/regular"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // twinClass is the class that a twin begins with; launcher/make.sh compiles it, and lists the classes that it loads.

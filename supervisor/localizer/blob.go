@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gust-stream/gust/internal/clock"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // blob is something that somebody holds.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // changes collects what a slot is told.

@@ -8,7 +8,7 @@ package localizer
 import (
 	"sync"
 
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // claim is one Localize or Adopt under way.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/gust-stream/gust/internal/regular"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 type topologyPlace struct {

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/gust-stream/gust/internal/regular"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 )
 
 // errRefused marks an archive that must not be unpacked; trying again would not help.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package localstate is what a supervisor keeps on its own disk: where each file lies, and how the small records that
-// survive a restart are read and written. Nimbus keeps its history of topologies in such records too.
+// Package localstate is what a supervisor and its workers keep on their own disk: where each file lies, and how the small
+// records that survive a restart are read and written. Nimbus keeps its history of topologies in such records too.
 //
 // The main types:
 //
@@ -21,5 +21,5 @@
 // or which worker may live: package slot does.
 //
 // It stands for Storm's LocalState, VersionedStore and the path functions of ConfigUtils and ServerConfigUtils. Callers
-// are packages supervisor, container and localizer, and nimbus for a Store.
+// are packages supervisor, container and localizer, worker, and nimbus for a Store.
 package localstate

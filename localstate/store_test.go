@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gust-stream/gust/internal/regular"
-	"github.com/gust-stream/gust/supervisor/localstate"
+	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
