@@ -35,9 +35,9 @@ func executorsOn(a *storm.Assignment, node string, port int) []Executor {
 	return found
 }
 
-// peersOf gives the address of each task that runs on another slot. A node whose host is not known has none.
-func peersOf(a *storm.Assignment, node string, port int) map[int32]string {
-	peers := map[int32]string{}
+// peersOf says where each task is that runs on another slot. One on a node whose host is not known is nowhere.
+func peersOf(a *storm.Assignment, node string, port int) map[int32]Peer {
+	peers := map[int32]Peer{}
 	for e, at := range a.ExecutorNodePort {
 		if at == nil || len(at.Port) == 0 || (at.Node == node && slices.Contains(at.Port, int64(port))) {
 			continue
@@ -46,9 +46,9 @@ func peersOf(a *storm.Assignment, node string, port int) map[int32]string {
 		if !known {
 			continue
 		}
-		addr := net.JoinHostPort(host, strconv.FormatInt(at.Port[0], 10))
+		peer := Peer{Node: at.Node, Port: int32(at.Port[0]), Addr: net.JoinHostPort(host, strconv.FormatInt(at.Port[0], 10))} //nolint:gosec // a port
 		for task := e[0]; task <= e[1] && task-e[0] < maxTasks; task++ {
-			peers[int32(task)] = addr //nolint:gosec // bounded by the line above and by the topology's tasks
+			peers[int32(task)] = peer //nolint:gosec // bounded by the line above and by the topology's tasks
 		}
 	}
 	return peers

@@ -26,14 +26,21 @@ type Engine interface {
 	SetActive(active bool)
 	// SetCredentials replaces the credentials of the topology.
 	SetCredentials(creds map[string]string)
-	// SetPeers says where the tasks of other workers are, as host:port. It is called before Run and whenever that changes.
-	SetPeers(peers map[int32]string)
+	// SetPeers says where the tasks of other workers are. It is called before Run and whenever that changes.
+	SetPeers(peers map[int32]Peer)
 	// Connected is closed once every peer was connected once.
 	Connected() <-chan struct{}
 	// Stats gives the statistics of all executors.
 	Stats() map[Executor]*storm.ExecutorStats
 	// SetDebug says how much of what each component emits goes to the event loggers, in percent; "" is all components.
 	SetDebug(percent map[string]float64)
+}
+
+// Peer is another worker: its slot, as assignments name it, and its address as host:port.
+type Peer struct {
+	Node string
+	Port int32
+	Addr string
 }
 
 // Factory makes the engine of a worker. It opens nothing.

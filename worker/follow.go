@@ -47,13 +47,13 @@ func (w *Worker) applyState(base *storm.StormBase) {
 func debugOf(topologyID string, base *storm.StormBase) map[string]float64 {
 	percent := map[string]float64{}
 	for id, options := range base.ComponentDebug {
-		if options == nil || !options.GetEnable() {
-			continue
-		}
 		if id == topologyID {
 			id = ""
 		}
-		percent[id] = options.GetSamplingpct()
+		percent[id] = 0 // one that is off is so whatever holds for the topology
+		if options != nil && options.GetEnable() {
+			percent[id] = options.GetSamplingpct()
+		}
 	}
 	return percent
 }

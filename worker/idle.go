@@ -28,7 +28,7 @@ func (e idle) Run(ctx context.Context) error {
 
 func (e idle) SetActive(bool)                           {}
 func (e idle) SetCredentials(map[string]string)         {}
-func (e idle) SetPeers(map[int32]string)                {}
+func (e idle) SetPeers(map[int32]Peer)                  {}
 func (e idle) Connected() <-chan struct{}               { return e.connected }
 func (e idle) Stats() map[Executor]*storm.ExecutorStats { return nil }
 func (e idle) SetDebug(map[string]float64)              {}

@@ -65,13 +65,13 @@ func newPeers(dial func(addr string) peer, log *zap.Logger) *peers {
 }
 
 // set says where the tasks of other workers are. Links that stay are left as they are.
-func (p *peers) set(tasks map[int32]string) {
+func (p *peers) set(tasks map[int32]Peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	next := &peerTable{}
 	index := map[string]int32{}
 	for _, task := range slices.Sorted(maps.Keys(tasks)) {
-		addr := tasks[task]
+		addr := tasks[task].Addr
 		link := p.byAddr[addr]
 		if link == nil {
 			link = &runningPeer{peer: p.dial(addr)}

@@ -76,6 +76,15 @@ func (f *fakePeers) isConnected() bool {
 	}
 }
 
+// at makes peers of addresses.
+func at(addrs map[int32]string) map[int32]Peer {
+	peers := map[int32]Peer{}
+	for task, addr := range addrs {
+		peers[task] = Peer{Addr: addr}
+	}
+	return peers
+}
+
 func batch(tasks ...int32) (out []tuple.Message) {
 	for _, task := range tasks {
 		out = append(out, tuple.Message{Task: task})
@@ -86,7 +95,7 @@ func batch(tasks ...int32) (out []tuple.Message) {
 func TestPeersFindTheLinkOfATask(t *testing.T) {
 	t.Parallel()
 	f := newFakePeers()
-	f.set(map[int32]string{2: "a", 3: "a", 5: "b"})
+	f.set(at(map[int32]string{2: "a", 3: "a", 5: "b"}))
 	for range 2 { // the second time rows are used again
 		f.Send(nil)
 		f.Send(batch(2, 3))
@@ -114,7 +123,7 @@ func TestPeersFindTheLinkOfATask(t *testing.T) {
 func TestPeersComeAndGo(t *testing.T) {
 	t.Parallel()
 	f := newFakePeers()
-	f.set(map[int32]string{2: "a", 5: "b"})
+	f.set(at(map[int32]string{2: "a", 5: "b"}))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { f.run(ctx); close(ended) }()
@@ -139,7 +148,7 @@ func TestPeersComeAndGo(t *testing.T) {
 		}
 	}
 	running(map[string]int32{"a": 1, "b": 1})
-	f.set(map[int32]string{2: "c", 5: "b"})
+	f.set(at(map[int32]string{2: "c", 5: "b"}))
 	running(map[string]int32{"b": 1, "c": 1})
 	f.Send(batch(2, 5))
 	if diff := cmp.Diff([]int32{2}, f.made["c"].tasks()); diff != "" {
@@ -148,7 +157,7 @@ func TestPeersComeAndGo(t *testing.T) {
 	cancel()
 	<-ended
 	running(map[string]int32{})
-	f.set(map[int32]string{2: "d"})
+	f.set(at(map[int32]string{2: "d"}))
 	running(map[string]int32{})
 }
 
@@ -160,7 +169,7 @@ func TestConnectedOnce(t *testing.T) {
 		t.Error("a worker alone waits for links")
 	}
 	f := newFakePeers()
-	f.set(map[int32]string{2: "a", 5: "b"})
+	f.set(at(map[int32]string{2: "a", 5: "b"}))
 	for _, addr := range []string{"a", "b"} {
 		if f.isConnected() {
 			t.Fatalf("connected before %s was", addr)
@@ -171,7 +180,7 @@ func TestConnectedOnce(t *testing.T) {
 	if !f.isConnected() {
 		t.Error("not connected")
 	}
-	f.set(map[int32]string{2: "c"}) // and never again
+	f.set(at(map[int32]string{2: "c"})) // and never again
 	if !f.isConnected() {
 		t.Error("not connected any more")
 	}
@@ -184,7 +193,7 @@ func BenchmarkPeersSend(b *testing.B) {
 	for task := range int32(16) {
 		tasks[task] = itoa(int(task % 4))
 	}
-	f.set(tasks)
+	f.set(at(tasks))
 	mixed := batch(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 	for b.Loop() {
 		f.Send(mixed)

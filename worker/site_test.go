@@ -308,7 +308,7 @@ func (e *fakeEngine) Run(ctx context.Context) error {
 
 func (e *fakeEngine) SetActive(active bool)               { e.note("active %v", active) }
 func (e *fakeEngine) SetCredentials(c map[string]string)  { e.note("credentials %v", c) }
-func (e *fakeEngine) SetPeers(peers map[int32]string)     { e.note("peers %v", peers) }
+func (e *fakeEngine) SetPeers(peers map[int32]Peer)       { e.note("peers %v", peers) }
 func (e *fakeEngine) SetDebug(percent map[string]float64) { e.note("debug %v", percent) }
 func (e *fakeEngine) Connected() <-chan struct{}          { return e.connected }
 func (e *fakeEngine) Stats() map[Executor]*storm.ExecutorStats {

@@ -42,7 +42,7 @@ type Worker struct {
 	cluster   *cluster.State
 	plan      *plan
 	executors []Executor
-	peers     map[int32]string
+	peers     map[int32]Peer
 	engine    Engine
 	reporter  *reporter
 

@@ -29,7 +29,7 @@ func TestWorkerHoldsItsSlot(t *testing.T) {
 	if got := s.engine.setup.Tasks.Map(); got[1] != "__acker" || got[4] != "spout" {
 		t.Errorf("tasks are %v", got)
 	}
-	if !s.engine.noted("peers map[3:127.0.0.1:6800 4:127.0.0.1:6800]") {
+	if !s.engine.noted("peers map[3:{other 6800 127.0.0.1:6800} 4:{other 6800 127.0.0.1:6800}]") {
 		t.Errorf("noted %v", s.engine.notes)
 	}
 
@@ -92,7 +92,9 @@ func TestAssignmentOutOfTheClusterState(t *testing.T) {
 	s.sup.set(nil)
 	s.ok(s.state.SetAssignment(t.Context(), topologyID, assignment(slot, "elsewhere")))
 	stop := s.run()
-	s.await("the engine", func() bool { return s.engine.noted("peers map[3:elsewhere:6800 4:elsewhere:6800]") })
+	s.await("the engine", func() bool {
+		return s.engine.noted("peers map[3:{other 6800 elsewhere:6800} 4:{other 6800 elsewhere:6800}]")
+	})
 	s.ok(stop())
 }
 
@@ -102,7 +104,7 @@ func TestPeersMove(t *testing.T) {
 	s.run()
 	s.await("the engine", func() bool { return s.engine.noted("run") })
 	s.sup.set(assignment(slot, "moved"))
-	s.await("the new addresses", func() bool { return s.engine.noted("peers map[3:moved:6800 4:moved:6800]") })
+	s.await("the new addresses", func() bool { return s.engine.noted("peers map[3:{other 6800 moved:6800} 4:{other 6800 moved:6800}]") })
 }
 
 // A worker whose slot is another's by now ends by itself; so does one whose topology is gone, and one whose executors cannot go on.
@@ -197,7 +199,7 @@ func TestDebugIsHandedOn(t *testing.T) {
 		},
 	}))
 	s.run()
-	s.await("the debug options", func() bool { return s.engine.noted("debug map[:5 spout:20]") })
+	s.await("the debug options", func() bool { return s.engine.noted("debug map[:5 count:0 spout:20]") })
 }
 
 func TestErrorsReachTheClusterState(t *testing.T) {

@@ -20,7 +20,7 @@ func newWorker() *cobra.Command {
 		Hidden:  true,
 		Args:    usage(cobra.ExactArgs(5)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if code := worker.Main(cmd.Context(), args, worker.Idle); code != 0 {
+			if code := worker.Main(cmd.Context(), args, worker.Executors(nil)); code != 0 {
 				return exitError(code)
 			}
 			return nil
