@@ -130,8 +130,14 @@ func (n *Nimbus) checkOverrides(t *topologyState, text string) (string, error) {
 	if err := n.checkWhole(merged, t.code.user); err != nil {
 		return "", err
 	}
-	if _, err := newCode(merged, t.code.user); err != nil {
+	c, err := newCode(merged, t.code.user)
+	if err != nil {
 		return "", asInvalid(err)
+	}
+	jar := n.jarBlob(t.id)
+	defer jar.close()
+	if _, err := withEngines(c, jar); err != nil {
+		return "", err
 	}
 	checked, err := overrides.JSON()
 	if err != nil {
@@ -176,6 +182,11 @@ func (n *Nimbus) applyOverrides(ctx context.Context, id string, options *storm.R
 	}
 	c, err := newCode(conf, user)
 	if err != nil {
+		return err
+	}
+	jar := n.jarBlob(id)
+	defer jar.close()
+	if c, err = withEngines(c, jar); err != nil {
 		return err
 	}
 	confBlob, codeBlob, err := c.encode(ctx)

@@ -59,6 +59,9 @@ func (n *Nimbus) SubmitTopologyWithOpts(ctx context.Context, name, jar, jsonConf
 	if s.jar, err = n.inbox.jar(jar); err != nil {
 		return err
 	}
+	if err := s.decideEngines(); err != nil {
+		return err
+	}
 	free, err := n.reserve(ctx, name)
 	if err != nil {
 		return err
