@@ -5,16 +5,258 @@
 package goworker
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gust-stream/gust/compat-tests/harness"
+	"github.com/gust-stream/gust/thrift/leader"
+	"github.com/gust-stream/gust/thrift/storm"
 )
 
+// TestWordCount follows one topology through its life on one worker.
 func TestWordCount(t *testing.T) {
-	r := newRig(t)
-	r.submit(map[string]any{"gust.topology.engines": map[string]any{"sentences": "go", "split": "go", "count": "go", "__acker": "go"}})
-	r.await("a worker", func() bool { return len(r.workers()) == 1 })
-	worker := r.workers()[0]
+	r, gust := newRig(t)
+	id := r.submit(map[string]any{"topology.workers": 1})
+	r.await("acks", func() bool { return r.count("ack") > 100 })
+	if workers, children := r.workers(), r.children(); len(workers) != 1 || len(children) != 5 {
+		t.Fatalf("workers %v, children %v", workers, children)
+	}
+	t.Run("Engines", func(t *testing.T) { r.in(t).engines(id) })
+	t.Run("Statistics", func(t *testing.T) { r.in(t).statistics(id) })
+	t.Run("WorkerDies", func(t *testing.T) { r.in(t).workerDies() })
+	t.Run("ChildDies", func(t *testing.T) { r.in(t).childDies(id) })
+	t.Run("Deactivate", func(t *testing.T) { r.in(t).deactivate() })
+	t.Run("Rebalance", func(t *testing.T) { r.in(t).rebalance(id) })
+	t.Run("Profile", func(t *testing.T) { r.in(t).profile(id) })
+	t.Run("SupervisorDies", func(t *testing.T) { r.in(t).supervisorDies(gust) })
+	t.Run("Kill", func(t *testing.T) { r.in(t).killTopology() })
+}
+
+// goesOn waits for more acks.
+func (r *rig) goesOn() {
+	r.t.Helper()
+	before := r.count("ack")
+	r.await("more acks", func() bool { return r.count("ack") > before+100 })
+}
+
+func (r *rig) engines(id string) {
+	t := r.t
+	check(t, r.ask(func(ctx context.Context, n *leader.Nimbus) error {
+		text, err := n.GetTopologyConf(ctx, id)
+		if err != nil {
+			return err
+		}
+		var conf struct {
+			Engines map[string]string `json:"gust.topology.engines"`
+		}
+		if err := json.Unmarshal([]byte(text), &conf); err != nil {
+			return err
+		}
+		want := map[string]string{"sentences": "go", "split": "go", "count": "go", "__acker": "go"}
+		if diff := cmp.Diff(want, conf.Engines); diff != "" {
+			t.Error(diff)
+		}
+		return nil
+	}))
+}
+
+// info is what Nimbus tells of the topology.
+func (r *rig) info(id string) (info *storm.TopologyInfo) {
+	r.t.Helper()
+	check(r.t, r.ask(func(ctx context.Context, n *leader.Nimbus) (err error) {
+		info, err = n.GetTopologyInfo(ctx, id)
+		return err
+	}))
+	return info
+}
+
+func (r *rig) statistics(id string) {
+	t := r.t
+	r.await("statistics of all executors", func() bool {
+		seen := map[string]bool{}
+		for _, e := range r.info(id).Executors {
+			total := func(m map[string]map[string]int64) (n int64) {
+				for _, count := range m[":all-time"] {
+					n += count
+				}
+				return n
+			}
+			if e.Stats == nil {
+				continue
+			}
+			switch s := e.Stats.Specific; {
+			case s.Spout != nil:
+				seen[e.ComponentID] = total(s.Spout.Acked) > 0 && s.Spout.CompleteMsAvg[":all-time"]["default"] > 0
+			case s.Bolt != nil:
+				for from, n := range s.Bolt.Executed[":all-time"] {
+					seen[e.ComponentID] = seen[e.ComponentID] || (n > 0 && from.GetComponentId() != "")
+				}
+			}
+			if e.ComponentID == "__acker" {
+				seen["__acker"] = total(e.Stats.Emitted) > 0
+			}
+			if e.ComponentID == "split" && total(e.Stats.Emitted) == 0 {
+				seen["split"] = false
+			}
+		}
+		return seen["sentences"] && seen["split"] && seen["count"] && seen["__acker"]
+	})
+	if s := r.info(id); len(s.Executors) != 6 || s.Status != "ACTIVE" {
+		t.Errorf("%d executors, status %s", len(s.Executors), s.Status)
+	}
+}
+
+func (r *rig) workerDies() {
+	t := r.t
+	worker, children := r.workers()[0], r.children()
 	check(t, syscall.Kill(worker, syscall.SIGKILL))
-	r.await("another worker", func() bool { now := r.workers(); return len(now) == 1 && !slices.Contains(now, worker) })
+	r.await("another worker", func() bool {
+		now := r.workers()
+		return len(now) == 1 && now[0] != worker
+	})
+	r.goesOn()
+	for _, pid := range r.children() {
+		if slices.Contains(children, pid) {
+			t.Errorf("child %d of the dead worker is still there", pid)
+		}
+	}
+}
+
+func (r *rig) childDies(id string) {
+	t := r.t
+	worker := r.workers()
+	for _, script := range []string{"split.py", "sentences.py"} {
+		before := r.childrenOf(script)
+		check(t, syscall.Kill(before[0], syscall.SIGKILL))
+		r.await("another "+script, func() bool {
+			now := r.childrenOf(script)
+			return len(now) == len(before) && !slices.Contains(now, before[0])
+		})
+		r.goesOn()
+	}
+	if now := r.workers(); !slices.Equal(worker, now) {
+		t.Errorf("worker %v was replaced by %v", worker, now)
+	}
+	for _, component := range []string{"split", "sentences"} {
+		r.await("the error of "+component, func() bool { return len(r.info(id).Errors[component]) > 0 })
+	}
+}
+
+func (r *rig) deactivate() {
+	t := r.t
+	check(t, r.ask(func(ctx context.Context, n *leader.Nimbus) error { return n.Deactivate(ctx, name) }))
+	r.await("rest", func() bool {
+		before := r.count("ack") + r.count("fail")
+		time.Sleep(700 * time.Millisecond) //nolint:forbidigo // it measures
+		return r.count("ack")+r.count("fail") == before
+	})
+	check(t, r.ask(func(ctx context.Context, n *leader.Nimbus) error { return n.Activate(ctx, name) }))
+	r.goesOn()
+}
+
+func (r *rig) rebalance(id string) {
+	t := r.t
+	worker := r.workers()[0]
+	check(t, r.ask(func(ctx context.Context, n *leader.Nimbus) error {
+		return n.Rebalance(ctx, name, &storm.RebalanceOptions{WaitSecs: new(int32(0)), NumExecutors: map[string]int32{"split": 1}})
+	}))
+	r.await("five executors on another worker", func() bool {
+		now := r.workers()
+		return len(r.info(id).Executors) == 5 && len(now) == 1 && now[0] != worker
+	})
+	r.goesOn()
+	if n := len(r.childrenOf("split.py")); n != 2 {
+		t.Errorf("%d children of split, which has two tasks in one executor", n)
+	}
+}
+
+func (r *rig) profile(id string) {
+	t := r.t
+	port := r.info(id).Executors[0].Port
+	check(t, r.ask(func(ctx context.Context, n *leader.Nimbus) error {
+		return n.SetWorkerProfiler(ctx, id, &storm.ProfileRequest{
+			NodeInfo: &storm.NodeInfo{Node: "localhost", Port: []int64{int64(port)}}, Action: storm.ProfileAction_JSTACK_DUMP,
+		})
+	}))
+	r.await("the stacks", func() bool { return strings.Contains(r.artifact(id, port, "jstack-*.txt"), "goroutine") })
+}
+
+// supervisorDies kills all of gust but the workers, which are adopted.
+func (r *rig) supervisorDies(gust *harness.Gust) {
+	t := r.t
+	worker := r.workers()
+	check(t, gust.Kill(harness.Supervisor))
+	r.goesOn()
+	check(t, gust.Restart(t.Context(), harness.Supervisor))
+	r.goesOn()
+	if now := r.workers(); !slices.Equal(worker, now) {
+		t.Errorf("worker %v was replaced by %v", worker, now)
+	}
+}
+
+func (r *rig) killTopology() {
+	t := r.t
+	check(t, r.ask(func(ctx context.Context, n *leader.Nimbus) error {
+		return n.KillTopologyWithOpts(ctx, name, &storm.KillOptions{WaitSecs: new(int32(0))})
+	}))
+	r.await("no process to be left", func() bool { return len(r.processes()) == 0 })
+}
+
+// TestTwoSupervisors spreads one topology over four workers of two supervisors.
+func TestTwoSupervisors(t *testing.T) {
+	r, s := newSiteRig(t)
+	id := r.submit(map[string]any{"topology.workers": 4})
+	r.await("four workers", func() bool { return len(r.workers()) == 4 })
+	r.await("acks", func() bool { return r.count("ack") > 200 })
+	slots := map[int32]bool{}
+	for _, e := range r.info(id).Executors {
+		slots[e.Port] = true
+	}
+	for _, supervisor := range []string{"one", "two"} {
+		used := 0
+		for _, port := range s.SlotPorts(supervisor) {
+			if slots[int32(port)] { //nolint:gosec // a port
+				used++
+			}
+		}
+		if used != 2 {
+			t.Errorf("supervisor %s runs %d workers", supervisor, used)
+		}
+	}
+	for _, pid := range r.workers()[:2] {
+		check(t, syscall.Kill(pid, syscall.SIGKILL))
+		r.await("another worker", func() bool { now := r.workers(); return len(now) == 4 && !slices.Contains(now, pid) })
+		r.goesOn()
+	}
+
+	// A supervisor is lost with its workers: the others learn where the executors went.
+	workers, err := s.Workers()
+	check(t, err)
+	s.Daemon("two").Kill()
+	lost := 0
+	for _, w := range workers {
+		if w.Supervisor == "two" {
+			check(t, w.Kill())
+			lost++
+		}
+	}
+	if lost != 2 {
+		t.Fatalf("%d workers of supervisor two among %v", lost, workers)
+	}
+	r.await("all executors on supervisor one", func() bool {
+		for _, e := range r.info(id).Executors {
+			if !slices.Contains(s.SlotPorts("one"), int(e.Port)) {
+				return false
+			}
+		}
+		return len(r.workers()) == 4
+	})
+	r.goesOn()
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,26 +34,60 @@ const patience = time.Minute
 // name is the topology's.
 const name = "words"
 
-// rig is a gust dev with a word count of shell components.
+// rig is a gust with a word count of shell components.
 type rig struct {
-	*harness.Gust
-	t   *testing.T
-	out string // folder in which spouts note acks
+	t    *testing.T
+	dir  string // of all that gust writes
+	port int    // of Nimbus
+	out  string // folder in which spouts note acks
 }
 
-func newRig(t *testing.T, more ...string) *rig {
+// quick are entries of storm.yaml: statistics at once, and no JVM beside the tests.
+func quick() []string {
+	return []string{"executor.metrics.frequency.secs: 1", "gust.worker.cds.enabled: false"}
+}
+
+// newRig is a gust dev.
+func newRig(t *testing.T) (*rig, *harness.Gust) {
 	t.Helper()
-	gust, err := harness.NewGust(t.TempDir(), append([]string{"executor.metrics.frequency.secs: 1", "topology.workers: 1"}, more...)...)
+	gust, err := harness.NewGust(t.TempDir(), quick()...)
 	check(t, err)
-	r := &rig{Gust: gust, t: t, out: t.TempDir()}
-	t.Cleanup(func() {
-		check(t, gust.Stop())
-		if left := r.processes(); len(left) > 0 {
-			t.Errorf("processes %v are left", left)
-		}
-	})
+	r := &rig{t: t, dir: gust.Settings().Dir, port: gust.Settings().Nimbus, out: t.TempDir()}
+	t.Cleanup(func() { r.end(gust.Stop) })
 	check(t, gust.Start(t.Context()))
-	return r
+	return r, gust
+}
+
+// newSiteRig is a gust of several processes, with two supervisors.
+func newSiteRig(t *testing.T) (*rig, *site.Site) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	check(t, err)
+	s, err := site.New(site.Options{
+		Dir: dir, Supervisors: map[string]string{"one": "localhost", "two": "localhost"}, Slots: 4, More: quick(),
+	})
+	check(t, err)
+	r := &rig{t: t, dir: dir, port: s.NimbusPort, out: t.TempDir()}
+	t.Cleanup(func() { r.end(s.Stop) })
+	check(t, s.Start(t.Context()))
+	return r, s
+}
+
+// in is the rig for a subtest.
+func (r *rig) in(t *testing.T) *rig {
+	t.Helper()
+	own := *r
+	own.t = t
+	return &own
+}
+
+func (r *rig) end(stop func() error) {
+	check(r.t, stop())
+	// Children of a worker that was killed end when they find their pipes closed.
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := harness.Await(ctx, "no process to be left", func() (bool, error) { return len(r.processes()) == 0, nil })
+	check(r.t, err)
 }
 
 // ask calls Nimbus.
@@ -60,7 +95,7 @@ func (r *rig) ask(call func(ctx context.Context, n *leader.Nimbus) error) error 
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	n, err := leader.Dial(ctx, leader.Config{
-		Seeds: []string{"localhost"}, Port: r.Settings().Nimbus, RPC: rpc.ClientConfig{ConnectTimeout: patience, CallTimeout: patience},
+		Seeds: []string{"localhost"}, Port: r.port, RPC: rpc.ClientConfig{ConnectTimeout: patience, CallTimeout: patience},
 	})
 	if err != nil {
 		return err
@@ -71,7 +106,7 @@ func (r *rig) ask(call func(ctx context.Context, n *leader.Nimbus) error) error 
 // submit submits the word count and returns the topology's id.
 func (r *rig) submit(conf map[string]any) (id string) {
 	r.t.Helper()
-	conf["test.out"] = r.out
+	conf["test.out"], conf["topology.message.timeout.secs"] = r.out, 5
 	text, err := json.Marshal(conf)
 	check(r.t, err)
 	jar, err := resourceJar()
@@ -181,9 +216,11 @@ func (r *rig) workers() (pids []int) {
 	return pids
 }
 
-func (r *rig) children() (pids []int) {
+func (r *rig) children() []int { return r.childrenOf(".py") }
+
+func (r *rig) childrenOf(script string) (pids []int) {
 	for _, pid := range r.processes() {
-		if argv := testbed.Argv(pid); len(argv) > 1 && strings.HasSuffix(argv[1], ".py") {
+		if argv := testbed.Argv(pid); len(argv) > 1 && strings.HasSuffix(argv[1], script) {
 			pids = append(pids, pid)
 		}
 	}
@@ -197,7 +234,7 @@ func (r *rig) processes() []int {
 	check(r.t, err)
 	return slices.DeleteFunc(all, func(pid int) bool {
 		dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
-		return err != nil || !strings.HasPrefix(dir, r.Settings().Dir+"/")
+		return err != nil || !strings.HasPrefix(dir, r.dir+"/")
 	})
 }
 
@@ -218,18 +255,41 @@ func (r *rig) await(what string, holds func() bool) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	if err := harness.Await(ctx, what, func() (bool, error) { return holds(), nil }); err != nil {
-		r.t.Fatalf("%v\n%s", err, r.workerLogs())
+		r.t.Fatalf("%v\n%s", err, r.logs())
 	}
 }
 
-// workerLogs is the end of each worker's log.
-func (r *rig) workerLogs() string {
-	files, err := filepath.Glob(filepath.Join(r.Settings().Logs(), "workers-artifacts", "*", "*", "worker.log*"))
+// artifacts are the paths of files of workers, by a pattern below workers-artifacts.
+func (r *rig) artifacts(pattern ...string) (files []string) {
+	r.t.Helper()
+	for _, logs := range []string{"logs", "logs/*"} {
+		found, err := filepath.Glob(filepath.Join(append([]string{r.dir, logs, "workers-artifacts"}, pattern...)...))
+		check(r.t, err)
+		files = append(files, found...)
+	}
+	return files
+}
+
+// artifact is the content of the files of a worker that a pattern names.
+func (r *rig) artifact(id string, port int32, pattern string) string {
+	r.t.Helper()
+	var all strings.Builder
+	for _, file := range r.artifacts(id, strconv.Itoa(int(port)), pattern) {
+		text, err := os.ReadFile(file)
+		check(r.t, err)
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// logs is the end of each worker's and daemon's log.
+func (r *rig) logs() string {
+	daemons, err := filepath.Glob(filepath.Join(r.dir, "*.out"))
 	if err != nil {
 		return err.Error()
 	}
 	var all strings.Builder
-	for _, file := range append(files, filepath.Join(r.Settings().Dir, "gust.out")) {
+	for _, file := range append(r.artifacts("*", "*", "worker.log*"), daemons...) {
 		fmt.Fprintf(&all, "%s:\n%s\n", file, testbed.Tail(file))
 	}
 	return all.String()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// This file finds the site's worker JVMs.
+// This file finds the site's workers.
 
 package site
 
@@ -21,7 +21,10 @@ import (
 // workerClass is the main class of a worker JVM.
 const workerClass = "org.apache.storm.daemon.worker.Worker"
 
-// Worker is a running worker JVM, as its command line describes it.
+// goWord is the first argument of a Go worker; the rest is as after the main class.
+const goWord = "worker"
+
+// Worker is a running worker, as its command line describes it.
 type Worker struct {
 	PID        int
 	ID         string
@@ -31,7 +34,7 @@ type Worker struct {
 	Local      string // storm.local.dir
 }
 
-// Workers are the worker JVMs of all supervisors, by pid.
+// Workers are the workers of all supervisors, by pid.
 func (s *Site) Workers() ([]Worker, error) {
 	pids, err := testbed.Running()
 	if err != nil {
@@ -41,6 +44,9 @@ func (s *Site) Workers() ([]Worker, error) {
 	for _, pid := range pids {
 		argv := testbed.Argv(pid)
 		at := slices.Index(argv, workerClass)
+		if len(argv) == 7 && argv[1] == goWord {
+			at = 1
+		}
 		if at < 0 || len(argv) < at+6 {
 			continue
 		}
