@@ -148,10 +148,14 @@ func (c *child) live(ctx context.Context, failed *ChildError) error {
 	c.notePid(strconv.Itoa(p.pid))
 	c.life.sign(c.now())
 
+	stdout, err := newPipeReader(p.stdout)
+	if err != nil { // it was just opened
+		stdout = p.stdout
+	}
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var reading, others sync.WaitGroup
-	reading.Go(func() { c.read(stop, p.stdout, p.exited) })
+	reading.Go(func() { c.read(stop, stdout, p.exited) })
 	others.Go(p.await)
 	others.Go(func() { c.write(p.stdin, hello, p.exited) })
 	others.Go(func() { drain(p.stderr, &c.lines, newLimiter(c.log, "stderr of a child")) })

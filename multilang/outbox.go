@@ -84,12 +84,8 @@ func (o *outbox) write(c chunk) chunk {
 	if o.pipe == nil || o.busy || len(o.rest.text) > 0 || len(o.ids) > 0 || len(o.queue) > 0 {
 		return c
 	}
-	n := 0
-	err := o.pipe.Write(func(fd uintptr) bool {
-		n, _ = syscall.Write(int(fd), c.text)
-		return true
-	})
-	if err != nil || n <= 0 { // full, or closed, which the writer will find out
+	n := tryWrite(o.pipe, c.text)
+	if n == 0 { // full, or closed, which the writer will find out
 		return c
 	}
 	if n == len(c.text) {
