@@ -29,7 +29,8 @@ type Config struct {
 	// Env is the component's own environment on top of Environ, which is the worker's; nil means os.Environ.
 	Env     map[string]string
 	Environ []string
-	// Dir is the working directory, the topology's resources. PidDir is where files are named after the processes' ids.
+	// Dir is the working directory, the topology's resources; "" is the worker's own. PidDir is where files are named after the
+	// processes' ids.
 	Dir, PidDir string
 	Component   string
 	Task        int32

@@ -29,7 +29,13 @@ import (
 // long is how long tests wait for what should come soon.
 const long = time.Minute
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(goChild) == "split" {
+		component.MainBolt(&goSplit{})
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // emitted is a tuple that a child emitted.
 type emitted struct {

@@ -597,6 +597,23 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestOwnDir has a component that stays where the worker is.
+func TestOwnDir(t *testing.T) {
+	t.Parallel()
+	b, cfg := newBed(t, Settings{}, python(t), filepath.Join("testdata", "child.py"), "environment")
+	cfg.Dir = ""
+	b.asBolt(cfg)
+	b.deliver("x")
+	b.until("the emit", func() bool { return len(b.emits) == 1 })
+	want, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := b.emits[0].Values[0].(map[string]any); !ok || got["cwd"] != want {
+		t.Errorf("working directory %v", got["cwd"])
+	}
+}
+
 // TestSpoutFaults has a command that a spout does not know.
 func TestSpoutFaults(t *testing.T) {
 	t.Parallel()

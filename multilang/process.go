@@ -91,10 +91,12 @@ func start(command, env []string, dir, mark string) (*process, error) {
 	if len(command) == 0 {
 		return nil, errors.New("there is no command")
 	}
-	if info, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("working directory: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("working directory %s: %w", dir, syscall.ENOTDIR)
+	if dir != "" { // exec tells of a missing folder as if the program were missing
+		if info, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("working directory: %w", err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("working directory %s: %w", dir, syscall.ENOTDIR)
+		}
 	}
 	file, err := lookPath(command[0], env, dir)
 	if err != nil {
