@@ -158,7 +158,7 @@ func upload(ctx context.Context, nimbus *leader.Nimbus, file *os.File, progress 
 				fmt.Fprintf(progress, "uploaded %d of %d kB\n", sent/1024, size/1024)
 			}
 		}
-		if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // these two, unwrapped, are what ReadFull documents
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			break
 		}
 		if err != nil {

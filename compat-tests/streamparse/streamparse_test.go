@@ -124,7 +124,7 @@ func (p project) jar(t *testing.T) string {
 	return file
 }
 
-var counted = regexp.MustCompile(`counted \[([0-9,]+)\] words \[pid=([0-9]+)\]`) //nolint:gochecknoglobals // compiled once, never changed
+var counted = regexp.MustCompile(`counted \[([0-9,]+)\] words \[pid=([0-9]+)\]`)
 
 // counters are the pids of the bolt's children that wrote into a worker's log.
 func counters(t *testing.T, dir string) map[string]bool {

@@ -50,7 +50,7 @@ func judge(jar fs.FS, known classes) string {
 		}
 		if !strings.HasPrefix(element, "java.") && element != shellBolt && element != shellSpout &&
 			!strings.HasPrefix(element, "org.apache.storm.utils.") && !slices.Contains(known.own, element) {
-			return fmt.Sprintf("holds an object of %s", element)
+			return "holds an object of " + element
 		}
 	}
 	for i, name := range known.own {
@@ -80,7 +80,7 @@ func judgeClass(jar fs.FS, name, super string) string {
 	}
 	for _, i := range class.Interfaces {
 		if !plainInterface(i) {
-			return fmt.Sprintf("implements %s", i)
+			return "implements " + i
 		}
 	}
 	for _, m := range class.Methods {
@@ -89,7 +89,7 @@ func judgeClass(jar fs.FS, name, super string) string {
 		}
 	}
 	if ok, why := class.OnlyConstants(); !ok {
-		return fmt.Sprintf("has a static initializer with %s", why)
+		return "has a static initializer with " + why
 	}
 	return ""
 }

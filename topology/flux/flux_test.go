@@ -210,6 +210,6 @@ func FuzzLoad(f *testing.F) {
 	f.Add("<<: &a {name: x, <<: *a}\n")
 	f.Fuzz(func(_ *testing.T, text string) {
 		include := func(string, bool) ([]byte, error) { return []byte(text), nil }
-		_, _ = flux.Load("f.yaml", []byte(text), flux.Options{Properties: map[string]string{"a": "b"}, Include: include}) //nolint:errcheck // it may not panic
+		_, _ = flux.Load("f.yaml", []byte(text), flux.Options{Properties: map[string]string{"a": "b"}, Include: include})
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // variable is ${name}, ${ENV-name} or ${name[0]}.
-var variable = regexp.MustCompile(`\$\{([^}\n]+)\}`) //nolint:gochecknoglobals // compiled once, never changed
+var variable = regexp.MustCompile(`\$\{([^}\n]+)\}`)
 
 // gap is a variable without a value.
 type gap struct {

@@ -6,6 +6,7 @@ package flux
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/gust-stream/gust/config"
@@ -66,9 +67,7 @@ func (v *vertex) addConf(a at) error {
 	if err != nil {
 		return err
 	}
-	for key, value := range conf {
-		v.conf[key] = value
-	}
+	maps.Copy(v.conf, conf)
 	return nil
 }
 

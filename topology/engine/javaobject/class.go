@@ -4,6 +4,8 @@ package javaobject
 
 // This file reads class descriptors and the objects that follow them.
 
+import "slices"
+
 // class reads a class descriptor, which may be null.
 func (r *reader) class() (*Class, error) {
 	if err := r.enter(); err != nil {
@@ -156,9 +158,8 @@ func (r *reader) object() (any, error) {
 	}
 	o := &Object{Class: c}
 	r.remember(o)
-	chain := c.Chain()
-	for i := len(chain) - 1; i >= 0; i-- {
-		part, err := r.part(chain[i])
+	for _, class := range slices.Backward(c.Chain()) {
+		part, err := r.part(class)
 		if err != nil {
 			return nil, err
 		}
