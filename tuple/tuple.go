@@ -53,6 +53,9 @@ func (s *Source) Index(field string) int {
 // until they come to nothing.
 type Anchor struct{ Root, Edge int64 }
 
+// A tuple between an acker and others may have no Values, and in their place Anchor.Root as the tree, Anchor.Edge as the number that goes with
+// it and Children as the spout's task: trees are most of what goes between workers, and numbers in Values cost memory.
+
 // Tuple is one message. Whoever executes it may read it until it has acked or failed it, and keep it as long as it likes; nobody
 // changes Values after the emit.
 type Tuple struct {

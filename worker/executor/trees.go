@@ -65,43 +65,51 @@ func (a *trees) answer(m acker.Message) {
 	a.router.Send(m.Task, a.tuple(t.ackSources[m.Kind], []any{m.Root, m.Value / int64(time.Millisecond)}))
 }
 
-// fromTuple reads a message about a tree that came from another worker.
+// kindOf is what a stream between ackers and others says, 0 for other streams.
+func kindOf(stream string) acker.Kind {
+	switch stream {
+	case tuple.InitStream:
+		return acker.Init
+	case tuple.AckStream:
+		return acker.Ack
+	case tuple.FailStream:
+		return acker.Fail
+	case tuple.ResetStream:
+		return acker.Reset
+	}
+	return 0
+}
+
+// fromTuple reads a message about a tree that came from another worker: without Values it lies in the tuple's numbers, see [tuple.Tuple].
 func fromTuple(t *tuple.Tuple) (m acker.Message, ok bool) {
-	if len(t.Values) == 0 {
+	m.Kind = kindOf(t.Stream)
+	if m.Kind == 0 {
 		return m, false
 	}
-	if m.Root, ok = t.Values[0].(int64); !ok {
-		return m, false
+	if t.Values == nil {
+		m.Root, m.Value, m.Task = t.Anchor.Root, t.Anchor.Edge, int32(t.Children) //nolint:gosec // an unknown task is not answered
+		return m, true
 	}
-	number := func(i int) (n int64, ok bool) {
-		if i >= len(t.Values) {
-			return 0, false
+	number := func(i int) int64 {
+		if i < len(t.Values) {
+			switch v := t.Values[i].(type) {
+			case int64:
+				return v
+			case int32:
+				return int64(v)
+			}
 		}
-		switch v := t.Values[i].(type) {
-		case int64:
-			return v, true
-		case int32:
-			return int64(v), true
-		}
-		return 0, false
+		ok = false
+		return 0
 	}
+	ok = true
+	m.Root = number(0)
 	switch {
-	case t.Stream == tuple.InitStream:
-		m.Kind = acker.Init
-		task, isTask := number(2)
-		m.Task = int32(task) //nolint:gosec // an unknown one is not answered
-		m.Value, ok = number(1)
-		return m, ok && isTask
-	case t.Stream == tuple.AckStream:
-		m.Kind = acker.Ack
-		m.Value, ok = number(1)
-		return m, ok
-	case t.Stream == tuple.FailStream:
-		m.Kind = acker.Fail
-	case t.Stream == tuple.ResetStream:
-		m.Kind = acker.Reset
+	case t.Component == tuple.AckerComponent || m.Kind == acker.Fail || m.Kind == acker.Reset:
+	case m.Kind == acker.Init:
+		m.Value, m.Task = number(1), int32(number(2)) //nolint:gosec // an unknown task is not answered
 	default:
-		return m, false
+		m.Value = number(1)
 	}
-	return m, true
+	return m, ok
 }

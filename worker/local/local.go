@@ -33,6 +33,8 @@ type Options struct {
 	// Drain is how long tuples under way are waited for at the end; 0 is the engine's default.
 	Drain time.Duration
 	Log   *zap.Logger
+	// Events and Metrics take lines, see [executor.Config].
+	Events, Metrics func(line string)
 }
 
 // Error is an error of a component, and how often it came.
@@ -89,6 +91,7 @@ func Engine(name string, user *storm.StormTopology, conf config.Conf, o Options,
 	return executor.New(executor.Config{
 		TopologyID: id, Host: "localhost", Conf: whole, Topology: system, Tasks: tasks, Executors: executors, Registry: o.Registry,
 		Resources: o.Resources, Report: report, Log: o.Log, Drain: o.Drain,
+		Events: o.Events, Metrics: o.Metrics,
 	})
 }
 
