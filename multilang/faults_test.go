@@ -489,6 +489,27 @@ func TestForks(t *testing.T) {
 	}
 }
 
+// TestSweep has an orphan that ends while its child lives on. It runs alone: it looks at all children of the test.
+func TestSweep(t *testing.T) { //nolint:paralleltest // see above
+	b := startBolt(t, Settings{}, "sh", "-c", `printf '{"pid":1}\nend\n'; sh -c 'sleep 0 & printf "{\"command\":\"log\",\"msg\":\"%d\"}\nend\n" $!'; exec sleep 1000`)
+	b.until("the orphan's number", func() bool { return len(b.logs) == 1 })
+	pid, err := strconv.Atoi(strings.TrimPrefix(b.logs[0], "2 "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan := func() stat { s, _ := readStat(pid); return s }
+	b.until("the orphan's end", func() bool { return orphan().state == 'Z' && orphan().parent == os.Getpid() })
+	var s sweeper
+	s.sweep()
+	if orphan().state != 'Z' {
+		t.Error("a zombie was buried at first sight, which may be somebody's")
+	}
+	s.sweep()
+	if orphan().state != 0 {
+		t.Error("the zombie is still there")
+	}
+}
+
 // Line 9: the kill.
 func TestKill(t *testing.T) {
 	t.Parallel()

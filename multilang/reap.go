@@ -26,12 +26,29 @@ const (
 // await waits for the end and leaves the child unreaped: as long as it is there, nobody else can have its process group's number.
 func (p *process) await() {
 	defer close(p.exited)
-	for {
-		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
+	if p.awaitPolled() != nil {
+		for errors.Is(unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) { // takes a thread
 		}
 	}
+}
+
+// awaitPolled waits among all else that the runtime waits for.
+func (p *process) awaitPolled() error {
+	fd, err := unix.PidfdOpen(p.pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(fd), "child")
+	defer func() { _ = file.Close() }()
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return conn.Read(func(uintptr) bool {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+		return err != nil || info.Signo != 0
+	})
 }
 
 // end asks the child to end, waits, kills what is left of it and of what it started, and reaps it. It gives how the child ended.
