@@ -28,6 +28,9 @@ type options struct {
 	rows string
 	reps int
 	long int
+	work int
+	warm time.Duration
+	prof time.Duration
 	json string
 	dir  string
 	lock string
@@ -42,6 +45,9 @@ func execute(args []string) int {
 	flags.StringVar(&o.rows, "rows", "", "comma-separated rows (--list names them); default all")
 	flags.IntVar(&o.reps, "reps", 5, "repetitions of each row on each side")
 	flags.IntVar(&o.long, "long-reps", 1, "repetitions of the rows that wait for minutes on stock Storm")
+	flags.IntVar(&o.work, "worker-reps", 3, "repetitions of the rows about what workers do, some ten minutes each")
+	flags.DurationVar(&o.warm, "warm-up", 20*time.Second, "how long a worker works before it is measured")
+	flags.DurationVar(&o.prof, "profile", 0, "profile gust's workers so long, into .pprof files beside what they write; with --keep")
 	flags.StringVar(&o.json, "json", "", "also write every sample to this file, as JSON")
 	flags.StringVar(&o.dir, "dir", "", "folder for all that is written (default a temporary one)")
 	flags.StringVar(&o.lock, "lock", "", "hold flock(2) on this file while something is measured, for machines that others use too")
@@ -94,7 +100,8 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	}
 	began := time.Now()
 	m := &measure.Run{
-		Wanted: wanted, Reps: o.reps, LongReps: o.long, Side: o.side, Lock: lock, Samples: report.Samples{},
+		Wanted: wanted, Reps: o.reps, LongReps: o.long, WorkerReps: o.work, WarmUp: o.warm, Profile: o.prof,
+		Side: o.side, Lock: lock, Samples: report.Samples{},
 		Say: func(format string, args ...any) {
 			fmt.Fprintf(progress, "%7.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 		},

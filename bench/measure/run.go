@@ -25,7 +25,7 @@ type Group struct {
 
 // Groups are all rows, in the order of the table.
 func Groups() []Group {
-	return []Group{control(), workers(), failover(), calls(), passes()}
+	return []Group{control(), workers(), failover(), calls(), passes(), goWorkers()}
 }
 
 // Run is one call of the bench.
@@ -34,10 +34,16 @@ type Run struct {
 	Wanted   map[string]bool // row ids
 	Reps     int
 	LongReps int
-	Side     string // if not "", the only one that is measured
-	Lock     *Lock
-	Samples  report.Samples
-	Notes    map[string]string // by row id
+	// WorkerReps is for the rows about what workers do, which take minutes on both sides.
+	WorkerReps int
+	// WarmUp is what a worker gets before it is measured, so that Java's compiler is done.
+	WarmUp time.Duration
+	// Profile is how long gust's workers with Go components are profiled, 0 for not.
+	Profile time.Duration
+	Side    string // if not "", the only one that is measured
+	Lock    *Lock
+	Samples report.Samples
+	Notes   map[string]string // by row id
 
 	topology *storm.StormTopology // the bench topology, once it is recorded
 	Say      func(format string, args ...any)

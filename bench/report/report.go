@@ -41,11 +41,16 @@ func (r Report) Markdown(out io.Writer) error {
 		switch {
 		case !res.Measured:
 			reached = "not measured"
+		case res.Factor == 0:
+			reached = "-"
 		case res.Reached:
 			reached = "yes"
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s |\n", res.Title, r.cell(res, res.Stock, res.StockMedian),
-			r.cell(res, res.Gust, res.GustMedian), res.ratio(), res.Target, reached)
+		beside := r.cell(res, res.Stock, res.StockMedian)
+		if res.Beside != "" {
+			beside = res.Beside + ": " + beside
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s |\n", res.Title, beside, r.cell(res, res.Gust, res.GustMedian), res.ratio(), res.Target, reached)
 	}
 	for _, res := range r.Results {
 		if res.Note != "" {

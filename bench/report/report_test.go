@@ -33,6 +33,7 @@ func TestJudge(t *testing.T) {
 	smaller := Row{Stock: "s", Gust: "g", Unit: Seconds, Factor: 0.1}
 	more := Row{Stock: "s", Gust: "g", Unit: PerSecond, Factor: 10}
 	alone := Row{Gust: "g", Unit: Seconds, Factor: 0.1}
+	itself := Row{Stock: "s", Gust: "g", Unit: Cores, Factor: 0.01, Alone: true}
 	for name, tc := range map[string]struct {
 		row      Row
 		samples  Samples
@@ -44,6 +45,9 @@ func TestJudge(t *testing.T) {
 		"NotSmall":      {smaller, Samples{"s": {10}, "g": {4}}, true, false, "0.40"},
 		"OftenEnough":   {more, Samples{"s": {3}, "g": {30}}, true, true, "10.0 times"},
 		"NotOften":      {more, Samples{"s": {3}, "g": {29}}, true, false, "9.7 times"},
+		"AboutAsOften":  {more, Samples{"s": {100}, "g": {93}}, true, false, "0.93 times"},
+		"ByItself":      {itself, Samples{"s": {0.1}, "g": {0.005}}, true, true, "1/20.0"},
+		"NotByItself":   {itself, Samples{"s": {10}, "g": {0.02}}, true, false, "1/500.0"},
 		"Alone":         {alone, Samples{"g": {0.05}}, true, true, "-"},
 		"AloneTooSlow":  {alone, Samples{"g": {0.2}}, true, false, "-"},
 		"NothingOfGust": {smaller, Samples{"s": {10}}, false, false, "-"},
@@ -65,8 +69,9 @@ func TestMarkdown(t *testing.T) {
 	rows := []Row{
 		{ID: "start", Title: "start", Stock: "s", Gust: "g", Unit: Seconds, Factor: 0.1, Target: "at most 1/10"},
 		{ID: "twin", Title: "twin", Stock: "s", Gust: "t", Unit: Seconds, Factor: 0.4, Target: "at most 0.4"},
+		{ID: "pipe", Title: "pipe", Stock: "p", Gust: "q", Beside: "child alone", Unit: PerSecond, Target: "printed"},
 	}
-	samples := Samples{"s": {4, 6, 5}, "g": {0.05}}
+	samples := Samples{"s": {4, 6, 5}, "g": {0.05}, "p": {1000}, "q": {1500}}
 	var out strings.Builder
 	if err := New(Machine{Cores: 2}, rows, samples, map[string]string{"twin": "nothing to measure"}, time.Minute).Markdown(&out); err != nil {
 		t.Fatal(err)
@@ -74,6 +79,7 @@ func TestMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"| start | 5.00 s (4.00 s to 6.00 s, 3) | 50 ms (1) | 1/100.0 | at most 1/10 | yes |",
 		"| twin | 5.00 s (4.00 s to 6.00 s, 3) | - | - | at most 0.4 | not measured |",
+		"| pipe | child alone: 1000/s (1) | 1500/s (1) | 1.50 times | printed | - |",
 		"twin: nothing to measure.",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -18,19 +18,23 @@ const (
 	Seconds   Unit = "s"
 	Bytes     Unit = "bytes"
 	PerSecond Unit = "1/s"
+	Cores     Unit = "cores"
 )
 
-// Row is one line of the table. Of Stock, Gust and Target, Stock is empty for a
-// row that gust has to reach by itself.
+// Row is one line of the table.
 type Row struct {
 	ID    string
 	Title string
-	// Stock and Gust name the series that are compared.
+	// Stock and Gust name the series that are compared. Without Stock gust has to reach the target by itself.
 	Stock, Gust string
-	Unit        Unit
+	// Beside says what the series Stock is of, if not of stock Storm.
+	Beside string
+	Unit   Unit
+	// Alone has gust reach the target by itself though there is something to compare with.
+	Alone bool
 	// Factor is the target: gust's median over stock's at most (seconds,
-	// bytes) or at least (per second); without Stock it is the most or least
-	// that gust's median may be, in the row's unit.
+	// bytes, cores) or at least (per second); if gust is to reach it by itself it is the most or least
+	// that gust's median may be, in the row's unit. 0: the row is only printed.
 	Factor float64
 	// Target is Factor in words.
 	Target string
@@ -79,7 +83,9 @@ func judge(row Row, samples Samples, note string) Result {
 	value := r.GustMedian
 	if row.Stock != "" {
 		r.Ratio = r.GustMedian / r.StockMedian
-		value = r.Ratio
+		if !row.Alone {
+			value = r.Ratio
+		}
 	}
 	r.Reached = value <= row.Factor
 	if row.Unit == PerSecond {
@@ -93,6 +99,8 @@ func (r Result) ratio() string {
 	switch {
 	case !r.Measured || r.Stock == "":
 		return "-"
+	case r.Unit == PerSecond && r.Ratio < 2:
+		return fmt.Sprintf("%.2f times", r.Ratio)
 	case r.Unit == PerSecond:
 		return fmt.Sprintf("%.1f times", r.Ratio)
 	case r.Ratio >= 0.3:
@@ -107,6 +115,10 @@ func amount(unit Unit, v float64) string {
 	switch {
 	case unit == Bytes:
 		return fmt.Sprintf("%.1f MB", v/1e6)
+	case unit == Cores:
+		return fmt.Sprintf("%.2g %% of a core", v*100)
+	case unit == PerSecond && v >= 1e6:
+		return fmt.Sprintf("%.2f million/s", v/1e6)
 	case unit == PerSecond && v >= 100:
 		return fmt.Sprintf("%.0f/s", v)
 	case unit == PerSecond:

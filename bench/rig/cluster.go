@@ -7,12 +7,14 @@ package rig
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gust-stream/gust/internal/testbed"
@@ -235,8 +237,15 @@ func (c *Cluster) Logged(what string) (int, error) {
 	return bytes.Count(text, []byte(what)), nil
 }
 
-// Workers are the pids of the worker JVMs.
-func (c *Cluster) Workers() ([]int, error) { return testbed.Workers(c.dir) }
+// Workers are the pids of the workers, Java's and Go's.
+func (c *Cluster) Workers() ([]int, error) {
+	java, err := testbed.Workers(c.dir)
+	if err != nil {
+		return nil, err
+	}
+	pids, err := goWorkers(c.dir)
+	return append(java, pids...), err
+}
 
 // WorkersOf are the pids of the worker JVMs of supervisor i.
 func (c *Cluster) WorkersOf(i int) ([]int, error) { return testbed.Workers(c.folder(i)) }
@@ -259,5 +268,11 @@ func (c *Cluster) Stop() error {
 		p.Stop()
 	}
 	c.running = nil
-	return testbed.Sweep(c.dir)
+	workers, err := goWorkers(c.dir) // their command lines do not name the folder
+	for _, pid := range workers {
+		if fault := testbed.Kill(pid); !errors.Is(fault, syscall.ESRCH) {
+			err = errors.Join(err, fault)
+		}
+	}
+	return errors.Join(err, testbed.Sweep(c.dir))
 }

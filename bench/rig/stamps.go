@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// This file reads what the spout of the bench topology wrote down.
+// This file waits for what the spout of the bench topology writes down.
 
 package rig
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gust-stream/gust/internal/testbed"
@@ -28,73 +23,20 @@ type Stamp struct {
 
 // Stamps reads the incarnations that the topology has had, in no order.
 func (c *Cluster) Stamps(topology string) ([]Stamp, error) {
-	files, err := filepath.Glob(filepath.Join(c.Out(), topology, "*.tsv"))
-	if err != nil {
-		return nil, fmt.Errorf("list stamps: %w", err)
-	}
+	ledgers, err := c.Ledgers(topology, "")
 	var stamps []Stamp
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read stamps: %w", err)
-		}
-		stamp, err := parseStamp(string(text))
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
-		}
-		if stamp.PID, err = pidOf(file); err != nil {
-			return nil, err
-		}
-		stamp.File = file
-		stamps = append(stamps, stamp)
+	for _, l := range ledgers {
+		stamps = append(stamps, l.stamp())
 	}
-	return stamps, nil
+	return stamps, err
 }
 
-// pidOf takes the worker's pid from a file name, TASK.PID-RANDOM.tsv.
-func pidOf(file string) (int, error) {
-	_, rest, _ := strings.Cut(filepath.Base(file), ".")
-	pid, _, _ := strings.Cut(rest, "-")
-	n, err := strconv.Atoi(pid)
-	if err != nil {
-		return 0, fmt.Errorf("read stamps: no pid in the name %s: %w", file, err)
+func (l Ledger) stamp() Stamp {
+	s := Stamp{File: l.File, PID: l.PID, Opened: l.Opened}
+	if n := len(l.Marks); n > 0 {
+		s.First, s.Last, s.Acked = l.Marks[0].At, l.Marks[n-1].At, l.Marks[n-1].Count
 	}
-	return n, nil
-}
-
-// parseStamp reads lines "open NS" and "acked NS COUNT", NS being nanoseconds
-// since 1970; a last line without its end is one that is still being written.
-func parseStamp(text string) (Stamp, error) {
-	var s Stamp
-	for line := range strings.Lines(text) {
-		if !strings.HasSuffix(line, "\n") {
-			break
-		}
-		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(cells) < 2 {
-			return s, fmt.Errorf("odd line %q", line)
-		}
-		ns, err := strconv.ParseInt(cells[1], 10, 64)
-		if err != nil {
-			return s, fmt.Errorf("odd line %q: %w", line, err)
-		}
-		at := time.Unix(0, ns)
-		switch {
-		case cells[0] == "open":
-			s.Opened = at
-		case cells[0] == "acked" && len(cells) == 3:
-			if s.First.IsZero() {
-				s.First = at
-			}
-			s.Last = at
-			if s.Acked, err = strconv.ParseInt(cells[2], 10, 64); err != nil {
-				return s, fmt.Errorf("odd line %q: %w", line, err)
-			}
-		default:
-			return s, fmt.Errorf("odd line %q", line)
-		}
-	}
-	return s, nil
+	return s
 }
 
 // AwaitAck waits for a first ack by an incarnation that opened after since,

@@ -3,8 +3,11 @@
 package rig
 
 import (
+	"os"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParseStamp(t *testing.T) {
@@ -26,7 +29,8 @@ func TestParseStamp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parseStamp(tc.text)
+			ledger, err := parseLedger(tc.text)
+			got := ledger.stamp()
 			if (err != nil) != tc.odd {
 				t.Fatalf("error %v, odd should be %v", err, tc.odd)
 			}
@@ -34,5 +38,35 @@ func TestParseStamp(t *testing.T) {
 				t.Errorf("%+v, not %+v", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestLedgerInASpanOfTime(t *testing.T) {
+	t.Parallel()
+	l, err := parseLedger("open\t1\nfailed\t2\ntook\t1000000000\t5,7\nacked\t1000000000\t10\n" +
+		"took\t2000000000\t8\nacked\t2000000000\t30\nacked\t3000000000\t90\nacked\t4000000000\t91\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate, err := l.Rate(time.Unix(1, 0), time.Unix(3, 500))
+	if err != nil || rate != 40 || l.Failed != 1 {
+		t.Errorf("rate %v, error %v, %d failed", rate, err, l.Failed)
+	}
+	if _, err := l.Rate(time.Unix(4, 0), time.Unix(9, 0)); err == nil {
+		t.Error("a rate of one mark")
+	}
+	if diff := cmp.Diff([]time.Duration{8 * time.Microsecond}, l.TookIn(time.Unix(1, 0), time.Unix(2, 0))); diff != "" {
+		t.Errorf("times (-want +got):\n%s", diff)
+	}
+}
+
+func TestProcessTimes(t *testing.T) {
+	t.Parallel()
+	started, err := StartedAt(os.Getpid())
+	if err != nil || started.After(time.Now()) || time.Since(started) > time.Hour {
+		t.Errorf("started at %v, error %v", started, err)
+	}
+	if used, err := CPU(os.Getpid(), os.Getpid()); err != nil || used < 0 {
+		t.Errorf("used %v, error %v", used, err)
 	}
 }
