@@ -37,12 +37,15 @@ func sourcesOf(t *testing.T) *frame.Sources {
 
 func tupleText(tu *tuple.Tuple) string {
 	anchors := map[any]any{}
-	if tu.Tracked() {
+	values := tu.Values
+	if n := frame.TreeValues(tu); n > 0 {
+		values = []any{tu.Anchor.Root, tu.Anchor.Edge, int32(tu.Children)}[:n]
+	} else if tu.Tracked() {
 		for _, a := range append([]tuple.Anchor{tu.Anchor}, tu.More...) {
 			anchors[a.Root] = a.Edge
 		}
 	}
-	return fmt.Sprintf("tuple %s %d %s %s %s", tu.Component, tu.Task, tu.Stream, text(anchors), text(tu.Values))
+	return fmt.Sprintf("tuple %s %d %s %s %s", tu.Component, tu.Task, tu.Stream, text(anchors), text(values))
 }
 
 // TestTuplesReadCompat reads what Storm writes, and writes the same bytes again.
@@ -85,14 +88,21 @@ func TestTuplesWriteCompat(t *testing.T) {
 	var questions, want []string
 	for range many {
 		var src *tuple.Source
+		var trees bool
 		for src == nil {
-			src = sources.At([]int32{-1, 1, 2, 3, 4, 5}[random.IntN(6)], random.Uint32N(8))
+			src, trees = sources.At([]int32{-1, 1, 2, 3, 4, 5}[random.IntN(6)], random.Uint32N(8))
 		}
 		tu := &tuple.Tuple{Source: src}
-		for range src.Fields {
+		if trees {
+			tu.Anchor, tu.Children = tuple.Anchor{Root: int64(random.Uint64()), Edge: int64(random.Uint64()) >> 40}, int64(random.Int32())
+		}
+		for range len(src.Fields) {
+			if trees {
+				break
+			}
 			tu.Values = append(tu.Values, anyValue(random, 2, random.IntN(15)))
 		}
-		if random.IntN(3) > 0 {
+		if !trees && random.IntN(3) > 0 {
 			tu.Anchor = tuple.Anchor{Root: random.Int64(), Edge: int64(random.Uint64())}
 			for range random.IntN(3) {
 				tu.More = append(tu.More, tuple.Anchor{Root: -random.Int64(), Edge: int64(random.Uint64())})

@@ -33,8 +33,10 @@ func sources() *frame.Sources {
 	return frame.NewSources(
 		map[int32]string{-1: "__system", 1: "__acker", 2: "bolt", 3: "bolt", 4: "spout", 5: "spout"},
 		map[string]map[string][]string{
-			"__acker":  {"__ack_ack": {"id", "time-delta-ms"}, "__metrics": {"task-info", "data-points"}, "__system": {"event"}},
-			"bolt":     {"default": {"word", "count"}, "__ack_ack": {"id", "ack-val"}, "__metrics": {"task-info", "data-points"}},
+			"__acker": {"__ack_ack": {"id", "time-delta-ms"}, "__metrics": {"task-info", "data-points"}, "__system": {"event"}},
+			"bolt": {
+				"default": {"word", "count"}, "__ack_ack": {"id", "ack-val"}, "__ack_fail": {"id"}, "__metrics": {"task-info", "data-points"},
+			},
 			"spout":    {"__ack_init": {"id", "init-val", "spout-task"}, "__metrics": {"task-info", "data-points"}, "__system": {"event"}, "default": {"word"}},
 			"__system": {"__metrics": {"task-info", "data-points"}},
 		},
@@ -261,7 +263,7 @@ func TestTupleRoundTrip(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		in := &tuple.Tuple{
-			Source: table.At(rapid.Int32Range(1, 5).Draw(t, "task"), rapid.Uint32Range(1, 3).Draw(t, "stream")),
+			Source: table.Of(rapid.Int32Range(1, 5).Draw(t, "task"), "__metrics"),
 			Values: rapid.SliceOfN(rapid.OneOf(rapid.String().AsAny(), rapid.Int64().AsAny()), 3, 5).Draw(t, "values"),
 		}
 		if rapid.Bool().Draw(t, "tracked") {
@@ -291,6 +293,43 @@ func TestTupleRoundTrip(t *testing.T) {
 	})
 }
 
+// Messages about trees are the same on the wire with and without Values, and are read without.
+func TestTrees(t *testing.T) {
+	t.Parallel()
+	table := sources()
+	tuples := frame.NewTuples(table, nil)
+	for _, c := range []struct {
+		src    *tuple.Source
+		values []any
+		is     tuple.Tuple
+	}{
+		{table.Of(4, "__ack_init"), []any{int64(-7), int64(1 << 60), int32(4)}, tuple.Tuple{Anchor: tuple.Anchor{Root: -7, Edge: 1 << 60}, Children: 4}},
+		{table.Of(2, "__ack_ack"), []any{int64(1), int64(-1)}, tuple.Tuple{Anchor: tuple.Anchor{Root: 1, Edge: -1}}},
+		{table.Of(2, "__ack_fail"), []any{int64(0)}, tuple.Tuple{}},
+		{table.Of(1, "__ack_ack"), []any{int64(9), int64(0)}, tuple.Tuple{Anchor: tuple.Anchor{Root: 9}}},
+	} {
+		boxed, err := frame.AppendTuple(nil, 1, &tuple.Tuple{Source: c.src, Values: c.values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.is.Source = c.src
+		plain, err := frame.AppendTuple(nil, 1, &c.is)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(boxed, plain); diff != "" {
+			t.Error(diff)
+		}
+		got, err := tuples.Read(plain[6:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&c.is, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestRefusedTuples(t *testing.T) {
 	t.Parallel()
 	table := sources()
@@ -305,6 +344,11 @@ func TestRefusedTuples(t *testing.T) {
 		"HalfAnchor":    {"04040101020304", "1 announced, 4 bytes left"},
 		"HalfValues":    {"0404000203", "malformed values"},
 		"Trailing":      {"0404000109", "1 bytes after"},
+		"NoInteger":     {"0401000203836102", "a value of class 3 about a tree"},
+		"NullId":        {"0401008309010001", "a tree without an id"},
+		"FourValues":    {"040100050902", "4 values about a tree"},
+		"NullValues":    {"04010000", "-1 values about a tree"},
+		"AfterTree":     {"040100040902090202020a", "1 bytes after a tuple"},
 		"ShortAck":      {"04010001", "0 values on stream __ack_init, which has 3 fields"},
 	} {
 		t.Run(name, func(t *testing.T) {

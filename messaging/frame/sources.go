@@ -17,7 +17,23 @@ const maxTasks = MaxTask + 1
 // Sources knows each task's streams. It does not change, so all goroutines may share it.
 type Sources struct {
 	// tasks[t+1] are the streams of task t, in order: the system's own task is -1.
-	tasks [][]tuple.Source
+	tasks [][]source
+}
+
+type source struct {
+	tuple.Source
+	// trees says that its tuples are messages about trees.
+	trees bool
+}
+
+// OfTrees says whether the tuples of a stream are messages to or from an acker. Those need no Values: where they have none, Anchor.Root
+// is the id of the tree, Anchor.Edge the value after it, and Children the task of an Init. They are read so, too.
+func OfTrees(stream string) bool {
+	switch stream {
+	case tuple.InitStream, tuple.AckStream, tuple.FailStream, tuple.ResetStream:
+		return true
+	}
+	return false
 }
 
 // NewSources makes the table of a topology: tasks with their components (tuple.SystemTask too if it sends), and the fields of each
@@ -32,10 +48,12 @@ func NewSources(tasks map[int32]string, streams map[string]map[string][]string) 
 			s.tasks = append(s.tasks, nil)
 		}
 		names := slices.Sorted(maps.Keys(streams[component]))
-		all := make([]tuple.Source, 0, len(names))
+		all := make([]source, 0, len(names))
 		for i, name := range names {
-			all = append(all, tuple.Source{
-				Component: component, Stream: name, StreamID: int32(i) + 1, Task: task, Fields: streams[component][name], //nolint:gosec // a place
+			fields := streams[component][name]
+			all = append(all, source{
+				Source: tuple.Source{Component: component, Stream: name, StreamID: int32(i) + 1, Task: task, Fields: fields}, //nolint:gosec // a place
+				trees:  OfTrees(name) && len(fields) >= 1 && len(fields) <= 3,
 			})
 		}
 		s.tasks[task+1] = all
@@ -46,7 +64,7 @@ func NewSources(tasks map[int32]string, streams map[string]map[string][]string) 
 // Of is the source for a task and the name of a stream, nil if there is none.
 func (s *Sources) Of(task int32, stream string) *tuple.Source {
 	all := s.of(task)
-	i, ok := slices.BinarySearchFunc(all, stream, func(src tuple.Source, name string) int {
+	i, ok := slices.BinarySearchFunc(all, stream, func(src source, name string) int {
 		switch {
 		case src.Stream < name:
 			return -1
@@ -58,19 +76,19 @@ func (s *Sources) Of(task int32, stream string) *tuple.Source {
 	if !ok {
 		return nil
 	}
-	return &all[i]
+	return &all[i].Source
 }
 
-// At is the source for a task and a place among its streams, counted from 1, nil if there is none.
-func (s *Sources) At(task int32, place uint32) *tuple.Source {
+// At is the source for a task and a place among its streams, counted from 1, nil if there is none; trees if it is OfTrees.
+func (s *Sources) At(task int32, place uint32) (src *tuple.Source, trees bool) {
 	all := s.of(task)
 	if i := place - 1; i < uint32(len(all)) { //nolint:gosec // a length
-		return &all[i]
+		return &all[i].Source, all[i].trees
 	}
-	return nil
+	return nil, false
 }
 
-func (s *Sources) of(task int32) []tuple.Source {
+func (s *Sources) of(task int32) []source {
 	if i := int(task) + 1; i >= 0 && i < len(s.tasks) {
 		return s.tasks[i]
 	}

@@ -6,6 +6,7 @@ package frame
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,10 +35,13 @@ func AppendTuple(b []byte, task int32, t *tuple.Tuple) ([]byte, error) {
 	if !ok {
 		return b[:start], fmt.Errorf("task %d, stream %s: not in the topology", t.Task, t.Stream)
 	}
-	b = appendAnchors(b, t)
-	b, err := kryo.AppendValues(b, t.Values)
-	if err != nil {
-		return b[:start], err
+	if n := TreeValues(t); n > 0 {
+		b = kryo.AppendTree(append(b, 0), t.Anchor.Root, t.Anchor.Edge, int32(t.Children), n) //nolint:gosec // a task
+	} else {
+		var err error
+		if b, err = kryo.AppendValues(appendAnchors(b, t), t.Values); err != nil {
+			return b[:start], err
+		}
 	}
 	n := len(b) - start - headSize
 	if n > maxPayload {
@@ -45,6 +49,23 @@ func AppendTuple(b []byte, task int32, t *tuple.Tuple) ([]byte, error) {
 	}
 	binary.BigEndian.PutUint32(b[start+2:], uint32(n)) //nolint:gosec // bounded above
 	return b, nil
+}
+
+// TreeValues is how many values a message about a tree has that carries them outside of Values, 0 for all other tuples.
+func TreeValues(t *tuple.Tuple) int {
+	if t.Values != nil || !OfTrees(t.Stream) {
+		return 0
+	}
+	return min(len(t.Fields), 3)
+}
+
+// SetTree puts the values of a message about a tree where they belong.
+func SetTree(t *tuple.Tuple, vs [3]int64, n int) error {
+	if n < len(t.Fields) {
+		return fmt.Errorf("%w: %d values on stream %s, which has %d fields", ErrMalformed, n, t.Stream, len(t.Fields))
+	}
+	t.Anchor, t.More, t.Children = tuple.Anchor{Root: vs[0], Edge: vs[1]}, nil, vs[2]
+	return nil
 }
 
 // maxPayload is what Storm's own serializer bounds a tuple to.
@@ -92,7 +113,7 @@ func (r *Tuples) Read(payload []byte) (*tuple.Tuple, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: stream: %w", ErrMalformed, err)
 	}
-	src := r.sources.At(int32(task), place) //nolint:gosec // the system's task is -1 in 32 bits
+	src, trees := r.sources.At(int32(task), place) //nolint:gosec // the system's task is -1 in 32 bits
 	if src == nil {
 		return nil, fmt.Errorf("%w: the topology has no task %d with a stream %d", ErrMalformed, int32(task), place) //nolint:gosec // as above
 	}
@@ -100,14 +121,28 @@ func (r *Tuples) Read(payload []byte) (*tuple.Tuple, error) {
 	if err := r.anchors(t); err != nil {
 		return nil, fmt.Errorf("%w: anchors: %w", ErrMalformed, err)
 	}
+	if trees {
+		vs, n, err := d.Tree()
+		if err != nil {
+			return nil, fmt.Errorf("tuple of task %d, stream %s: %w", src.Task, src.Stream, err)
+		}
+		return t, errors.Join(r.atEnd(), SetTree(t, vs, n))
+	}
 	if t.Values, err = d.Values(); err != nil {
 		t.Values = nil
 		return t, fmt.Errorf("tuple of task %d, stream %s: %w", src.Task, src.Stream, err)
 	}
-	if d.Rest() != 0 {
-		return nil, fmt.Errorf("%w: %d bytes after a tuple", ErrMalformed, d.Rest())
+	if err := r.atEnd(); err != nil {
+		return nil, err
 	}
 	return t, CheckSystem(t)
+}
+
+func (r *Tuples) atEnd() error {
+	if n := r.kryo.Rest(); n != 0 {
+		return fmt.Errorf("%w: %d bytes after a tuple", ErrMalformed, n)
+	}
+	return nil
 }
 
 func (r *Tuples) anchors(t *tuple.Tuple) error {

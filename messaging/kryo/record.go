@@ -106,6 +106,62 @@ func (d *Decoder) Load() (map[int32]float64, error) {
 	return load, nil
 }
 
+// AppendTree appends the first n values of a message about a tuple tree, as AppendValues would: two Longs and an Integer.
+func AppendTree(b []byte, root, value int64, task int32, n int) []byte {
+	switch n {
+	case 1:
+		return appendLong(append(b, mark|2, byte(long), 0), root)
+	case 2:
+		return appendLong(appendLong(append(b, mark|3, byte(long), 0), root), value)
+	default:
+		b = appendLong(append(b, 4, byte(long)), root)
+		b = appendLong(append(b, byte(long)), value)
+		return appendInt(append(b, byte(integer)), task)
+	}
+}
+
+// Tree reads up to three values that are integers all, and gives how many there are.
+func (d *Decoder) Tree() (vs [3]int64, n int, err error) {
+	same, n, err := d.flagged()
+	if err != nil {
+		return vs, 0, err
+	}
+	n--
+	if n < 0 || n > len(vs) {
+		return vs, 0, d.errorf("%d values about a tree", n)
+	}
+	var c class
+	if same && n > 0 {
+		if c, err = d.class(); err != nil {
+			return vs, 0, err
+		}
+		if nulls, err := d.bool(); err != nil || nulls {
+			return vs, 0, d.errorf("a tree without an id")
+		}
+	}
+	for i := range n {
+		if !same {
+			if c, err = d.class(); err != nil {
+				return vs, 0, err
+			}
+		}
+		switch c {
+		case long:
+			vs[i], err = d.long()
+		case integer:
+			var v int32
+			v, err = d.int()
+			vs[i] = int64(v)
+		default:
+			err = d.errorf("a value of class %d about a tree", c)
+		}
+		if err != nil {
+			return vs, 0, err
+		}
+	}
+	return vs, n, nil
+}
+
 // Status reads a message about back-pressure.
 func (d *Decoder) Status() (Status, error) {
 	v, err := d.Object()

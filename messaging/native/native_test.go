@@ -65,7 +65,9 @@ func message(table *frame.Sources) *rapid.Generator[tuple.Message] {
 	})
 	return rapid.Custom(func(t *rapid.T) tuple.Message {
 		m := tuple.Message{Task: rapid.SampledFrom([]int32{0, 1, 200, frame.MaxTask}).Draw(t, "to"), Tuple: &tuple.Tuple{
-			Source: table.At(rapid.SampledFrom([]int32{-1, 2, 4, 300}).Draw(t, "task"), rapid.Uint32Range(1, 2).Draw(t, "stream")),
+			Source: rapid.SampledFrom([]*tuple.Source{
+				table.Of(-1, "x"), table.Of(-1, "__metrics"), table.Of(2, "default"), table.Of(4, "default"), table.Of(300, "default"),
+			}).Draw(t, "source"),
 			Values: rapid.SliceOfN(value(2), 3, 20).Draw(t, "values"),
 		}}
 		if n := rapid.IntRange(0, 3).Draw(t, "anchors"); n > 0 {
@@ -109,6 +111,36 @@ func TestRoundTrip(t *testing.T) {
 		n := rapid.IntRange(0, len(b)-1).Draw(t, "cut")
 		if cut, err := d.Read(nil, b[:n]); err == nil && len(cut) == len(in) {
 			t.Fatalf("%d of %d bytes were taken for the whole", n, len(b))
+		}
+	})
+}
+
+// Messages about trees are the same on the wire with and without Values, and are read without.
+func TestTrees(t *testing.T) {
+	t.Parallel()
+	table := sources()
+	rapid.Check(t, func(t *rapid.T) {
+		number := func(name string) int64 { return rapid.OneOf(rapid.Int64(), rapid.Int64Range(-200, 200)).Draw(t, name) }
+		is := []tuple.Message{
+			{Task: 1, Tuple: &tuple.Tuple{Source: table.Of(4, "__ack_init"), Children: 4, Anchor: tuple.Anchor{Root: number("a"), Edge: number("b")}}},
+			{Task: 1, Tuple: &tuple.Tuple{Source: table.Of(2, "__ack_ack"), Anchor: tuple.Anchor{Root: number("c"), Edge: number("d")}}},
+			{Task: 2, Tuple: &tuple.Tuple{Source: table.Of(1, "__ack_ack"), Anchor: tuple.Anchor{Root: number("e"), Edge: number("f")}}},
+		}
+		boxed := []tuple.Message{
+			{Task: 1, Tuple: &tuple.Tuple{Source: is[0].Tuple.Source, Values: []any{is[0].Tuple.Anchor.Root, is[0].Tuple.Anchor.Edge, int32(4)}}},
+			{Task: 1, Tuple: &tuple.Tuple{Source: is[1].Tuple.Source, Values: []any{is[1].Tuple.Anchor.Root, is[1].Tuple.Anchor.Edge}}},
+			{Task: 2, Tuple: &tuple.Tuple{Source: is[2].Tuple.Source, Values: []any{is[2].Tuple.Anchor.Root, is[2].Tuple.Anchor.Edge}}},
+		}
+		b := payload(t, is)
+		if diff := cmp.Diff(payload(t, boxed), b); diff != "" {
+			t.Fatal(diff)
+		}
+		out, err := native.NewDecoder(table).Read(nil, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(is, out); diff != "" {
+			t.Fatal(diff)
 		}
 	})
 }
@@ -160,6 +192,9 @@ func TestMalformedTuples(t *testing.T) {
 		"Tag":            {"100104023f", "begins with 0x3f"},
 		"Deep":           {"10010402" + strings.Repeat("0801", 200) + "00", "more than 100 deep"},
 		"NestedLists":    {"10010402" + strings.Repeat("08c08040", 20) + strings.Repeat("00", 1<<20), "than the frame can hold"},
+		"TreeOfText":     {"30010401" + "414182", "about a tree begins with 0x41"},
+		"FourOfTree":     {"40010401" + "81818181", "4 values about a tree"},
+		"HalfTree":       {"30010401" + "8181", "a value needs 1 bytes"},
 		"ShortOfSystems": {"10010401" + "81", "1 values on stream __ack_init, which has 3 fields"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +317,7 @@ func ackBatch(table *frame.Sources) []tuple.Message {
 	out := make([]tuple.Message, 0, 100)
 	for i := range int64(100) {
 		out = append(out, tuple.Message{Task: 1, Tuple: &tuple.Tuple{
-			Source: table.Of(2, "__ack_ack"), Values: []any{0x1234567890abcdef + i*7919, -0x1234567890abcde - i*104729},
+			Source: table.Of(2, "__ack_ack"), Anchor: tuple.Anchor{Root: 0x1234567890abcdef + i*7919, Edge: -0x1234567890abcde - i*104729},
 		}})
 	}
 	return out

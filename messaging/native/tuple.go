@@ -37,16 +37,20 @@ func (w *Writer) Reset() { *w = Writer{task: -1} }
 // Append appends a tuple for a task. On an error b comes back as it was.
 func (w *Writer) Append(b []byte, task int32, t *tuple.Tuple) ([]byte, error) {
 	start := len(b)
+	ofTree := frame.TreeValues(t)
 	head := byte(manyValues << valueShift)
-	if len(t.Values) < manyValues {
+	switch {
+	case ofTree > 0:
+		head = byte(ofTree) << valueShift //nolint:gosec // up to 3
+	case len(t.Values) < manyValues:
 		head = byte(len(t.Values)) << valueShift //nolint:gosec // below 15
 	}
-	if t.Anchor.Root != 0 {
-		if t.More == nil {
-			head |= anchored
-		} else {
-			head |= manyTrees
-		}
+	switch {
+	case t.Anchor.Root == 0 || ofTree > 0:
+	case t.More == nil:
+		head |= anchored
+	default:
+		head |= manyTrees
 	}
 	if t.Source == w.src {
 		head |= sameSource
@@ -79,6 +83,9 @@ func (w *Writer) Append(b []byte, task int32, t *tuple.Tuple) ([]byte, error) {
 	if len(t.Values) >= manyValues {
 		b = binary.AppendUvarint(b, uint64(len(t.Values)))
 	}
+	if ofTree > 0 {
+		b = appendTree(b, t, ofTree)
+	}
 	var err error
 	for _, v := range t.Values {
 		if b, err = appendValue(b, v, maxDepth); err != nil {
@@ -87,6 +94,17 @@ func (w *Writer) Append(b []byte, task int32, t *tuple.Tuple) ([]byte, error) {
 	}
 	w.src, w.task = t.Source, task
 	return b, nil
+}
+
+func appendTree(b []byte, t *tuple.Tuple, n int) []byte {
+	b = appendInt64(b, t.Anchor.Root)
+	if n > 1 {
+		b = appendInt64(b, t.Anchor.Edge)
+	}
+	if n > 2 {
+		b = appendZigzag(append(b, tagInt32), t.Children)
+	}
+	return b
 }
 
 func appendAnchor(b []byte, a tuple.Anchor) []byte {
@@ -120,6 +138,7 @@ func NewDecoder(sources *frame.Sources) *Decoder { return &Decoder{sources: sour
 func (d *Decoder) Read(into []tuple.Message, payload []byte) ([]tuple.Message, error) {
 	d.buf, d.at, d.budget = payload, 0, len(payload)
 	var src *tuple.Source
+	var trees bool
 	task := int32(-1)
 	for d.at < len(d.buf) {
 		head := d.buf[d.at]
@@ -136,14 +155,14 @@ func (d *Decoder) Read(into []tuple.Message, payload []byte) ([]tuple.Message, e
 		}
 		if head&sameSource == 0 {
 			var err error
-			if src, err = d.source(); err != nil {
+			if src, trees, err = d.source(); err != nil {
 				return into, err
 			}
 		}
 		if src == nil || task < 0 {
 			return into, d.errorf("the first tuple names no task or source")
 		}
-		t, err := d.tuple(head, src)
+		t, err := d.tuple(head, src, trees)
 		if err != nil {
 			return into, fmt.Errorf("tuple of task %d, stream %s: %w", src.Task, src.Stream, err)
 		}
@@ -152,27 +171,27 @@ func (d *Decoder) Read(into []tuple.Message, payload []byte) ([]tuple.Message, e
 	return into, nil
 }
 
-func (d *Decoder) source() (*tuple.Source, error) {
+func (d *Decoder) source() (src *tuple.Source, trees bool, err error) {
 	task, err := d.uvarint()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	place, err := d.uvarint()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if task > math.MaxUint32 || place > math.MaxUint32 {
-		return nil, d.errorf("a source of task %d, stream %d", task, place)
+		return nil, false, d.errorf("a source of task %d, stream %d", task, place)
 	}
-	src := d.sources.At(int32(uint32(task)), uint32(place)) //nolint:gosec // bounded above; the system's task is -1 in 32 bits
+	src, trees = d.sources.At(int32(uint32(task)), uint32(place)) //nolint:gosec // bounded above; the system's task is -1 in 32 bits
 	if src == nil {
-		return nil, d.errorf("the topology has no task %d with a stream %d", int32(uint32(task)), place) //nolint:gosec // as above
+		return nil, false, d.errorf("the topology has no task %d with a stream %d", int32(uint32(task)), place) //nolint:gosec // as above
 	}
-	return src, nil
+	return src, trees, nil
 }
 
 // tuple reads a tuple after its source.
-func (d *Decoder) tuple(head byte, src *tuple.Source) (*tuple.Tuple, error) {
+func (d *Decoder) tuple(head byte, src *tuple.Source, trees bool) (*tuple.Tuple, error) {
 	if len(d.free) == 0 {
 		d.free = make([]cell, cells)
 	}
@@ -185,6 +204,9 @@ func (d *Decoder) tuple(head byte, src *tuple.Source) (*tuple.Tuple, error) {
 		}
 	}
 	n := int(head >> valueShift)
+	if trees {
+		return &c.t, d.tree(&c.t, n)
+	}
 	var err error
 	if n == manyValues {
 		if n, err = d.count("values"); err != nil {
@@ -204,6 +226,40 @@ func (d *Decoder) tuple(head byte, src *tuple.Source) (*tuple.Tuple, error) {
 	}
 	c.t.Values = vs
 	return &c.t, frame.CheckSystem(&c.t)
+}
+
+// tree reads a message about a tree, whose values are integers.
+func (d *Decoder) tree(t *tuple.Tuple, n int) error {
+	var vs [3]int64
+	if n > len(vs) {
+		return d.errorf("%d values about a tree", n)
+	}
+	for i := range n {
+		if d.at >= len(d.buf) {
+			return d.short("a value", 1)
+		}
+		tag := d.buf[d.at]
+		d.at++
+		switch {
+		case tag >= tagSmall:
+			vs[i] = int64(tag & maxSmall)
+		case tag == tagFixed:
+			b, err := d.take("a number", 8)
+			if err != nil {
+				return err
+			}
+			vs[i] = int64(binary.LittleEndian.Uint64(b)) //nolint:gosec // the same bits
+		case tag == tagVarint, tag == tagInt, tag == tagInt32:
+			u, err := d.uvarint()
+			if err != nil {
+				return err
+			}
+			vs[i] = unzigzag(u)
+		default:
+			return d.errorf("a value about a tree begins with %#x", tag)
+		}
+	}
+	return frame.SetTree(t, vs, n)
 }
 
 func (d *Decoder) anchors(head byte, t *tuple.Tuple) error {

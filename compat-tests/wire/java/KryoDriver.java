@@ -171,13 +171,14 @@ public final class KryoDriver {
             Collections.sort(streams);
             String stream = streams.get(random.nextInt(streams.size()));
             Map<Long, Long> anchors = new HashMap<>();
-            for (int i = random.nextInt(4); i > 1; i--) {
+            for (int i = stream.startsWith("__ack_") ? 0 : random.nextInt(4); i > 1; i--) {
                 anchors.put(random.nextLong(), random.nextLong());
             }
             int n = context.getComponentOutputFields(component, stream).size();
             List<Object> values = new ArrayList<>();
             for (int i = 0; i < n; i++) {
-                values.add(value(2));
+                // What Storm says to ackers is two Longs and an Integer; anything else would end an acker.
+                values.add(!stream.startsWith("__ack_") ? value(2) : i < 2 ? (Object) number() : (Object) random.nextInt());
             }
             return new TupleImpl(context, values, component, task, stream, MessageId.makeId(anchors));
         }
