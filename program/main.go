@@ -23,6 +23,7 @@ const usage = `%[1]s is the topology %[2]s. It does one of these:
   %[1]s --run --for 30s    run it in this process, without --for until Ctrl-C
   %[1]s --describe         print the topology for whoever submits it
   %[1]s --component        be one of its components, as the child of a worker that speaks multilang
+  %[1]s worker ARGS...     be a worker of it, as a supervisor starts them
 
 `
 
@@ -30,8 +31,11 @@ const usage = `%[1]s is the topology %[2]s. It does one of these:
 // not understood.
 func Main(t *component.Topology) {
 	err := run(t, os.Args[1:], os.Stdout, os.Stderr)
+	var code exitError
 	switch {
 	case err == nil:
+	case errors.As(err, &code):
+		os.Exit(int(code))
 	case errors.Is(err, errUsage):
 		os.Exit(2)
 	default:
@@ -50,6 +54,9 @@ type mode struct {
 }
 
 func run(t *component.Topology, args []string, out, errs io.Writer) error {
+	if len(args) > 0 && args[0] == "worker" {
+		return work(t, args[1:])
+	}
 	var m mode
 	flags := flag.NewFlagSet(t.Name(), flag.ContinueOnError)
 	flags.SetOutput(errs)

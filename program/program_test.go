@@ -79,6 +79,15 @@ func TestArgumentsThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
+func TestWorkerNeedsItsArguments(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	var code exitError
+	if err := run(words(), []string{"worker", "x"}, &out, &errs); !errors.As(err, &code) || code != 2 {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestComponentAsStormStartsIt lays out resources as Storm unpacks them, which marks nothing as a program, and starts the command that
 // the topology names.
 func TestComponentAsStormStartsIt(t *testing.T) {

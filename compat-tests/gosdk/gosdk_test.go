@@ -27,6 +27,7 @@ import (
 
 	"github.com/gust-stream/gust/compat-tests/harness"
 	"github.com/gust-stream/gust/compat-tests/site"
+	"github.com/gust-stream/gust/internal/testbed"
 )
 
 const (
@@ -136,6 +137,11 @@ func try(t *testing.T, engine string, sinks []string, change func(*storm.StormTo
 	if err := harness.Await(ctx, "all numbers to be acked and written down", func() (bool, error) { return done(t, out, sinks) }); err != nil {
 		tails(t, s)
 		t.Fatal(err)
+	}
+	for _, w := range must[[]site.Worker](t)(s.Workers()) {
+		if argv := testbed.Argv(w.PID); (filepath.Base(argv[0]) == "java") != (engine == "java") {
+			t.Errorf("engine %s runs %q", engine, argv)
+		}
 	}
 	judge(t, out, sinks)
 	judgeErrors(t, s, d.Name)
