@@ -7,7 +7,11 @@ package goworker
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gust-stream/gust/compat-tests/harness"
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -259,4 +264,37 @@ func TestTwoSupervisors(t *testing.T) {
 		return len(r.workers()) == 4
 	})
 	r.goesOn()
+}
+
+// TestGoTopology runs a topology's own program as its worker.
+func TestGoTopology(t *testing.T) {
+	r, gust := newRig(t)
+	program := filepath.Join(t.TempDir(), "gotopology")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./gotopology")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	binary, err := harness.Binary()
+	check(t, err)
+	submit := exec.CommandContext(t.Context(), binary, "submit", program, "--name", name, "-c", "test.out="+r.out)
+	submit.Env = append(os.Environ(), "STORM_CONF_DIR="+filepath.Join(gust.Settings().Dir, "dev", "conf"))
+	if text, err := submit.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for range 3 {
+		r.await("a worker", func() bool { return len(r.workers()) == 1 })
+		worker := r.workers()[0]
+		r.await("its first tuples", func() bool { return r.notes("first.*."+strconv.Itoa(worker)) != "" })
+		t.Logf("milliseconds from exec to the first tuple: %q", r.notes("first.*."+strconv.Itoa(worker)))
+		if own := testbed.Argv(worker)[0]; !strings.HasSuffix(own, "/resources/topology") {
+			t.Errorf("the worker's program is %s", own)
+		}
+		r.goesOn()
+		check(t, syscall.Kill(worker, syscall.SIGKILL))
+		r.await("its end", func() bool { return !slices.Contains(r.workers(), worker) })
+	}
+	if n := r.count("fail"); n > 0 {
+		t.Errorf("%d tuples failed", n)
+	}
 }

@@ -239,15 +239,19 @@ func (r *rig) processes() []int {
 }
 
 // count counts notes of the spouts.
-func (r *rig) count(what string) (n int) {
-	files, err := filepath.Glob(filepath.Join(r.out, "spout.*"))
+func (r *rig) count(what string) int { return strings.Count(r.notes("spout.*"), what+"\n") }
+
+// notes is what components have written into files of that name.
+func (r *rig) notes(pattern string) string {
+	files, err := filepath.Glob(filepath.Join(r.out, pattern))
 	check(r.t, err)
+	var all strings.Builder
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		check(r.t, err)
-		n += bytes.Count(text, []byte(what+"\n"))
+		all.Write(text)
 	}
-	return n
+	return all.String()
 }
 
 func (r *rig) await(what string, holds func() bool) {
