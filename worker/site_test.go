@@ -55,6 +55,7 @@ type site struct {
 	state  *cluster.State
 	sup    *fakeSupervisor
 	engine *fakeEngine
+	logs   *logs // of the worker that run has started
 }
 
 func newSite(t *testing.T, conf map[string]any) *site {
@@ -161,6 +162,7 @@ func (s *site) run() (stop func() error) {
 	s.t.Helper()
 	logs, err := openLogs(s.layout.WorkerArtifacts(topologyID, slot), 1<<20, 2)
 	s.ok(err)
+	s.logs = logs
 	w := newWorker(s.args, s.local, logs, s.engine.make)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/thrift/storm"
@@ -230,4 +231,27 @@ func TestErrorsReachTheClusterState(t *testing.T) {
 	if e := kept[0]; e.GetHost() != "127.0.0.1" || e.GetPort() != slot || e.ErrorTimeSecs == 0 {
 		t.Errorf("error %+v", e)
 	}
+}
+
+func TestLevelsFollowTheClusterState(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	s.run()
+	root := func(want zapcore.Level) func() bool {
+		return func() bool { return s.logs.levels.table.Load().root == want }
+	}
+	set := func(name string, l *storm.LogLevel) {
+		s.ok(s.state.SetLogConfig(t.Context(), topologyID, &storm.LogConfig{NamedLoggerLevel: map[string]*storm.LogLevel{name: l}}))
+	}
+	set("ROOT", level("ERROR", 0))
+	s.await("the level", root(zapcore.ErrorLevel))
+	set("ROOT", level("DEBUG", time.Now().Add(time.Second).UnixMilli()))
+	s.await("the level with a limit", root(zapcore.DebugLevel))
+	s.await("the end of its time", root(zapcore.InfoLevel))
+	set("count", level("WARN", 0))
+	s.await("the level of a component", func() bool {
+		return s.logs.levels.table.Load().of("count", traceLevel) == zapcore.WarnLevel
+	})
+	s.ok(s.state.RemoveLogConfig(t.Context(), topologyID))
+	s.await("all levels to be as before", func() bool { return len(s.logs.levels.table.Load().named) == 0 })
 }
