@@ -13,6 +13,8 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/gust-stream/gust/config"
 )
 
 // maxPayload bounds a decoded payload in bytes, so that a small node cannot expand without end.
@@ -46,6 +48,19 @@ func Unpack(packed []byte) ([]byte, error) {
 		return nil, fmt.Errorf("unpack: more than %d bytes", maxPayload)
 	}
 	return plain, nil
+}
+
+// DecodeConf reads the conf of a topology from the bytes of its blob.
+func DecodeConf(data []byte) (config.Conf, error) {
+	text, err := Unpack(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode conf: %w", err)
+	}
+	conf, err := config.ParseJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("decode conf: %w", err)
+	}
+	return conf, nil
 }
 
 // Encode returns a struct as the bytes that a znode or a blob holds: gzip over Thrift binary.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/gust-stream/gust/internal/regular"
 )
 
 // TempPrefix begins the name of every temporary file; what carries it after a crash is rubbish.
@@ -30,7 +32,7 @@ func WriteFile(path string, data []byte, mode os.FileMode) error {
 		_ = os.Remove(tmp)
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := SyncDir(filepath.Dir(path)); err != nil {
+	if err := regular.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
@@ -57,17 +59,4 @@ func writeNew(path string, data []byte, mode os.FileMode) (err error) {
 		return err
 	}
 	return f.Sync()
-}
-
-// SyncDir makes the names in dir durable.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }

@@ -126,7 +126,7 @@ func writeVersion(dir string, at int64, data []byte) error {
 	if err := token.Close(); err != nil {
 		return fmt.Errorf("complete version %s: %w", path, err)
 	}
-	if err := SyncDir(dir); err != nil {
+	if err := regular.SyncDir(dir); err != nil {
 		return fmt.Errorf("complete version %s: %w", path, err)
 	}
 	return dropOldVersions(dir)

@@ -69,11 +69,7 @@ func (n *Nimbus) readCode(ctx context.Context, id string) (*code, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := cluster.Unpack(packed)
-	if err != nil {
-		return nil, fmt.Errorf("read conf of topology %s: %w", id, err)
-	}
-	conf, err := config.ParseJSON(text)
+	conf, err := cluster.DecodeConf(packed)
 	if err != nil {
 		return nil, fmt.Errorf("read conf of topology %s: %w", id, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/supervisor/localizer"
@@ -76,12 +75,8 @@ func (c Config) goProgram(t *localizer.Topology) (string, error) {
 
 // tasksOf reads which component each task of a topology belongs to.
 func tasksOf(t *localizer.Topology) (topo.Tasks, error) {
-	packed, err := os.ReadFile(filepath.Join(t.Dir, localstate.TopologyCode))
+	user, err := localstate.ReadCode(context.Background(), t.Dir)
 	if err != nil {
-		return nil, err
-	}
-	user := storm.NewStormTopology()
-	if err := cluster.Decode(context.Background(), packed, user); err != nil {
 		return nil, err
 	}
 	system, err := topo.System(t.Conf, user)

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/localstate"
 	"github.com/gust-stream/gust/thrift/storm"
@@ -41,25 +40,15 @@ type plan struct {
 
 // readPlan reads conf and code of the topology.
 func readPlan(ctx context.Context, dir string) (*plan, error) {
-	packed, err := os.ReadFile(filepath.Join(dir, localstate.TopologyConf))
+	conf, err := localstate.ReadConf(dir)
 	if err != nil {
 		return nil, err
 	}
-	text, err := cluster.Unpack(packed)
+	user, err := localstate.ReadCode(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", localstate.TopologyConf, err)
-	}
-	p := &plan{}
-	if p.conf, err = config.ParseJSON(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", localstate.TopologyConf, err)
-	}
-	if packed, err = os.ReadFile(filepath.Join(dir, localstate.TopologyCode)); err != nil {
 		return nil, err
 	}
-	user := storm.NewStormTopology()
-	if err := cluster.Decode(ctx, packed, user); err != nil {
-		return nil, fmt.Errorf("%s: %w", localstate.TopologyCode, err)
-	}
+	p := &plan{conf: conf}
 	if p.system, err = topology.System(p.conf, user); err != nil {
 		return nil, fmt.Errorf("%s: %w", localstate.TopologyCode, err)
 	}

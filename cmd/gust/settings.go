@@ -134,6 +134,16 @@ func (s *settings) nimbus(ctx context.Context) (*leader.Nimbus, error) {
 	return dialNimbus(ctx, conf)
 }
 
+// ask runs do with a connection to the leading Nimbus, and puts the text of an exception of its in place of the generated one.
+func (s *settings) ask(ctx context.Context, do func(*leader.Nimbus) error) error {
+	nimbus, err := s.nimbus(ctx)
+	if err != nil {
+		return err
+	}
+	defer hangUp(nimbus)
+	return explain(do(nimbus))
+}
+
 // hangUp ends a connection to Nimbus; all answers have been read, so nothing is lost by an error.
 func hangUp(nimbus *leader.Nimbus) { _ = nimbus.Close() }
 

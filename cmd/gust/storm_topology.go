@@ -48,14 +48,13 @@ func newList() *cobra.Command {
 		Example: "  storm list\n  storm list --json",
 		Args:    usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			nimbus, err := s.nimbus(cmd.Context())
+			var topologies []*storm.TopologySummary
+			err := s.ask(cmd.Context(), func(n *leader.Nimbus) (err error) {
+				topologies, err = n.GetTopologySummaries(cmd.Context())
+				return err
+			})
 			if err != nil {
 				return err
-			}
-			defer hangUp(nimbus)
-			topologies, err := nimbus.GetTopologySummaries(cmd.Context())
-			if err != nil {
-				return explain(err)
 			}
 			if s.json {
 				return printJSON(cmd.OutOrStdout(), topologies)
@@ -129,23 +128,20 @@ func newSwitch(name, short, done string, call func(*storm.NimbusClient, context.
 
 // each does one thing to every named topology over one connection.
 func (s *settings) each(cmd *cobra.Command, names []string, done string, ignore bool, do func(context.Context, *leader.Nimbus, string) error) error {
-	nimbus, err := s.nimbus(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer hangUp(nimbus)
-	for _, name := range names {
-		err := explain(do(cmd.Context(), nimbus, name))
-		switch {
-		case err == nil:
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", done, name)
-		case ignore:
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", name, err)
-		default:
-			return err
+	return s.ask(cmd.Context(), func(n *leader.Nimbus) error {
+		for _, name := range names {
+			err := do(cmd.Context(), n, name)
+			switch {
+			case err == nil:
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", done, name)
+			case ignore:
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", name, explain(err))
+			default:
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func newGetErrors() *cobra.Command {
@@ -157,18 +153,20 @@ func newGetErrors() *cobra.Command {
 		Example: "  storm get-errors words",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			nimbus, err := s.nimbus(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer hangUp(nimbus)
+			var info *storm.TopologyInfo
 			one := storm.NumErrorsChoice_ONE
-			info, err := nimbus.GetTopologyInfoByNameWithOpts(cmd.Context(), args[0], &storm.GetInfoOptions{NumErrChoice: &one})
-			if _, gone := errors.AsType[*storm.NotAliveException](err); gone {
+			err := s.ask(cmd.Context(), func(n *leader.Nimbus) (err error) {
+				info, err = n.GetTopologyInfoByNameWithOpts(cmd.Context(), args[0], &storm.GetInfoOptions{NumErrChoice: &one})
+				if _, gone := errors.AsType[*storm.NotAliveException](err); gone {
+					return nil
+				}
+				return err
+			})
+			switch {
+			case err != nil:
+				return err
+			case info == nil:
 				return printJSON(cmd.OutOrStdout(), map[string]string{"Failure": "no topology of the name " + args[0] + " is alive"})
-			}
-			if err != nil {
-				return explain(err)
 			}
 			found := map[string]string{}
 			for component, errs := range info.Errors {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/thrift/leader"
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
@@ -40,13 +41,9 @@ func newRebalance() *cobra.Command {
 			if err := rebalanceValues(options, executors, resources, overrides); err != nil {
 				return err
 			}
-			nimbus, err := s.nimbus(cmd.Context())
+			err := s.ask(cmd.Context(), func(n *leader.Nimbus) error { return n.Rebalance(cmd.Context(), args[0], options) })
 			if err != nil {
 				return err
-			}
-			defer hangUp(nimbus)
-			if err := nimbus.Rebalance(cmd.Context(), args[0], options); err != nil {
-				return explain(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Topology %s is rebalancing\n", args[0])
 			return err
@@ -103,21 +100,19 @@ func newSetLogLevel() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			nimbus, err := s.nimbus(cmd.Context())
+			err = s.ask(cmd.Context(), func(n *leader.Nimbus) error {
+				topologies, err := n.GetTopologySummaries(cmd.Context())
+				if err != nil {
+					return err
+				}
+				at := slices.IndexFunc(topologies, func(t *storm.TopologySummary) bool { return t.Name == args[0] })
+				if at < 0 {
+					return fmt.Errorf("%s is not alive", args[0])
+				}
+				return n.SetLogConfig(cmd.Context(), topologies[at].ID, levels)
+			})
 			if err != nil {
 				return err
-			}
-			defer hangUp(nimbus)
-			topologies, err := nimbus.GetTopologySummaries(cmd.Context())
-			if err != nil {
-				return explain(err)
-			}
-			at := slices.IndexFunc(topologies, func(t *storm.TopologySummary) bool { return t.Name == args[0] })
-			if at < 0 {
-				return fmt.Errorf("%s is not alive", args[0])
-			}
-			if err := nimbus.SetLogConfig(cmd.Context(), topologies[at].ID, levels); err != nil {
-				return explain(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Log levels sent to topology %s\n", args[0])
 			return err
@@ -178,13 +173,9 @@ func newUploadCredentials() *cobra.Command {
 			if user != "" {
 				upload.TopoOwner = &user
 			}
-			nimbus, err := s.nimbus(cmd.Context())
+			err = s.ask(cmd.Context(), func(n *leader.Nimbus) error { return n.UploadNewCredentials(cmd.Context(), args[0], upload) })
 			if err != nil {
 				return err
-			}
-			defer hangUp(nimbus)
-			if err := nimbus.UploadNewCredentials(cmd.Context(), args[0], upload); err != nil {
-				return explain(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Uploaded new credentials to topology %s\n", args[0])
 			return err

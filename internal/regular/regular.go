@@ -54,6 +54,15 @@ func ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
+// SyncDir makes the names in a folder durable: of new files, of renamed ones, and that others are gone.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
 func not(path string, mode fs.FileMode) error {
 	return fmt.Errorf("%s is %s: %w; move it away", path, kind(mode), ErrNot)
 }

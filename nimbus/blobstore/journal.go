@@ -146,7 +146,7 @@ func (s *Store) openJournal() error {
 			return err
 		}
 		_, err := j.file.WriteAt([]byte(journalHead), 0)
-		return errors.Join(err, j.renew(), syncDir(filepath.Dir(s.dir)))
+		return errors.Join(err, j.renew(), regular.SyncDir(filepath.Dir(s.dir)))
 	}
 	if string(text[:len(journalHead)]) != journalHead {
 		return fmt.Errorf("%s is no journal of this version; if a newer gust wrote it, start that one, else %s", j.file.Name(), journalAdvice)

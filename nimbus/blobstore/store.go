@@ -211,7 +211,7 @@ func (s *Store) removeFiles(key string) error {
 		if err := os.RemoveAll(folder); err != nil {
 			return err
 		}
-		if err := syncDir(filepath.Dir(folder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := regular.SyncDir(filepath.Dir(folder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -396,7 +396,7 @@ func (s *Store) tempMeta(key string, encoded []byte, durable bool) (string, erro
 // syncPath makes the names on the way from the store's folder down to this one durable.
 func (s *Store) syncPath(folder string) error {
 	for dir := folder; ; dir = filepath.Dir(dir) { // the folders above may be new too; an old one costs nothing to sync
-		if err := syncDir(dir); err != nil {
+		if err := regular.SyncDir(dir); err != nil {
 			return err
 		}
 		if dir == s.dir || dir == filepath.Dir(dir) {
@@ -416,14 +416,6 @@ func temporary(folder string) (*os.File, error) {
 			return file, err
 		}
 	}
-}
-
-func syncDir(dir string) error {
-	opened, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(opened.Sync(), opened.Close())
 }
 
 func encodeMeta(ctx context.Context, meta *storm.SettableBlobMeta) ([]byte, error) {

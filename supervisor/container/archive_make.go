@@ -65,7 +65,7 @@ func (a *archives) make(ctx context.Context, spec archiveSpec) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.Chmod(archive, 0o644), os.Rename(archive, a.file(spec)), localstate.SyncDir(a.dir)); err != nil {
+	if err := errors.Join(os.Chmod(archive, 0o644), os.Rename(archive, a.file(spec)), regular.SyncDir(a.dir)); err != nil {
 		return err
 	}
 	a.log.Info("class-data archive made", zap.String("file", a.file(spec)), zap.Int64("bytes", info.Size()),

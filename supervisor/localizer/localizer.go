@@ -66,8 +66,6 @@ type Config struct {
 	// content as version, so a version that fits 32 bits is checked against what was downloaded; the mtimes of other
 	// stores, and of Storm before 2.5, are far above that. Set it for an own nimbus.blobstore.class that counts versions.
 	NoChecksums bool
-	// MaxMetadataBytes bounds the unpacked size of a topology's conf, and of its code: 256 MiB.
-	MaxMetadataBytes int64
 }
 
 func (c Config) withDefaults() Config {
@@ -80,7 +78,6 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.CacheBytes, 10<<30)
 	setDefault(&c.MaxUnpackedBytes, 8<<30)
 	setDefault(&c.MaxUnpackedEntries, 200_000)
-	setDefault(&c.MaxMetadataBytes, 256<<20)
 	return c
 }
 

@@ -359,12 +359,12 @@ func TestLocalizeHostileRequest(t *testing.T) {
 
 func TestLocalizeGarbage(t *testing.T) {
 	t.Parallel()
-	bomb := zipped(t, make([]byte, 1<<20+1))
+	bomb := zipped(t, make([]byte, 64<<20+1)) // package cluster unpacks no more
 	for key, data := range map[string][]byte{
 		"-stormconf.ser": []byte("not gzip"), "-stormcode.ser": []byte("not gzip"), "-stormjar.jar": []byte("not a zip"),
 	} {
 		for _, data := range [][]byte{data, zipped(t, []byte("{")), bomb} {
-			s := newSite(t, func(c *Config) { c.MaxMetadataBytes = 1 << 20 })
+			s := newSite(t)
 			s.nimbus.submitAll(t)
 			s.nimbus.put(topologyID+key, data)
 			if _, err := s.Localize(t.Context(), request(1, nil)); err == nil {

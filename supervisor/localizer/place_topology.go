@@ -80,7 +80,7 @@ func (p *topologyPlace) commit(s *staged) error {
 		return err
 	}
 	s.file = ""
-	if err := localstate.SyncDir(p.dir); err != nil {
+	if err := regular.SyncDir(p.dir); err != nil {
 		return err
 	}
 	return localstate.WriteFile(p.versionFile(), strconv.AppendInt(nil, s.version, 10), 0o640)

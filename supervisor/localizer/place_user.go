@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/localstate"
 )
 
@@ -115,7 +116,7 @@ func (p *userPlace) commit(s *staged) error {
 		}
 		s.file = ""
 	}
-	if err := localstate.SyncDir(p.dir); err != nil {
+	if err := regular.SyncDir(p.dir); err != nil {
 		return err
 	}
 	line := append(strconv.AppendInt(nil, s.version, 10), '\n')
@@ -125,7 +126,7 @@ func (p *userPlace) commit(s *staged) error {
 	if err := replaceLink(p.tmp, data, p.current()); err != nil {
 		return err
 	}
-	return localstate.SyncDir(p.dir)
+	return regular.SyncDir(p.dir)
 }
 
 // removeIfDir clears the way for a file where a folder of the same name is left from a blob of another kind.

@@ -5,24 +5,17 @@ package localizer
 // This file turns a request into the list of blobs that the topology needs, and reads the two of them that say so.
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/apache/thrift/lib/go/thrift"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gust-stream/gust/config"
-	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/localstate"
-	"github.com/gust-stream/gust/thrift/storm"
 )
 
 // Topology is a localized topology. Its fields are those of container.Topology, so that one converts to the other.
@@ -82,7 +75,7 @@ func (c *claim) run(ctx context.Context, how bring) (*Topology, error) {
 			return err
 		}
 		var err error
-		if topology.Conf, err = readConf(topology.Dir, c.l.cfg.MaxMetadataBytes); err != nil {
+		if topology.Conf, err = localstate.ReadConf(topology.Dir); err != nil {
 			return err
 		}
 		if users, err = userBlobs(topology.Conf); err != nil {
@@ -95,7 +88,7 @@ func (c *claim) run(ctx context.Context, how bring) (*Topology, error) {
 			return err
 		}
 		var err error
-		if topology.Version, dependencies, err = readCode(ctx, topology.Dir, c.l.cfg.MaxMetadataBytes); err != nil {
+		if topology.Version, dependencies, err = readCode(ctx, topology.Dir); err != nil {
 			return err
 		}
 		return c.bringAll(ctx, how, dependencies)
@@ -202,38 +195,16 @@ func checkLocalName(name string, taken map[string]string) error {
 	return nil
 }
 
-// readConf reads stormconf.ser in dir: JSON in gzip.
-func readConf(dir string, limit int64) (config.Conf, error) {
-	path := filepath.Join(dir, localstate.TopologyConf)
-	data, err := readGzip(path, limit)
-	if err != nil {
-		return nil, err
-	}
-	conf, err := config.ParseJSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return conf, nil
-}
-
-// readCode reads stormcode.ser in dir, a topology in gzip, for its Storm version and its dependencies: jars, then artifacts.
-func readCode(ctx context.Context, dir string, limit int64) (version string, dependencies []userBlob, err error) {
-	path := filepath.Join(dir, localstate.TopologyCode)
-	data, err := readGzip(path, limit)
+// readCode reads the topology in dir for its Storm version and its dependencies: jars, then artifacts.
+func readCode(ctx context.Context, dir string) (version string, dependencies []userBlob, err error) {
+	code, err := localstate.ReadCode(ctx, dir)
 	if err != nil {
 		return "", nil, err
-	}
-	buffer := thrift.NewTMemoryBuffer()
-	buffer.Write(data)
-	conf := &thrift.TConfiguration{MaxMessageSize: int32(min(len(data), math.MaxInt32))} //nolint:gosec // bounded
-	var code storm.StormTopology
-	if err := code.Read(ctx, thrift.NewTBinaryProtocolConf(buffer, conf)); err != nil {
-		return "", nil, fmt.Errorf("%s: %w", path, err)
 	}
 	taken := map[string]string{}
 	for _, key := range slices.Concat(code.DependencyJars, code.DependencyArtifacts) {
 		if err := checkLocalName(key, nil); err != nil {
-			return "", nil, fmt.Errorf("dependency of %s: %w", path, err)
+			return "", nil, fmt.Errorf("dependency in %s: %w", filepath.Join(dir, localstate.TopologyCode), err)
 		}
 		if _, ok := taken[key]; ok {
 			continue
@@ -245,35 +216,4 @@ func readCode(ctx context.Context, dir string, limit int64) (version string, dep
 		version = *code.StormVersion
 	}
 	return version, dependencies, nil
-}
-
-func readGzip(path string, limit int64) ([]byte, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := unzip(f, limit)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return data, nil
-}
-
-func unzip(r io.Reader, limit int64) ([]byte, error) {
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		return nil, err
-	}
-	var data bytes.Buffer
-	n, err := io.Copy(&data, io.LimitReader(z, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if n > limit {
-		return nil, fmt.Errorf("unpacks to more than %d bytes", limit)
-	}
-	return data.Bytes(), nil
 }

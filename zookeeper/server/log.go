@@ -101,7 +101,7 @@ func (w *logWriter) create(base int64) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = syncDir(w.dir)
+		err = regular.SyncDir(w.dir)
 	}
 	if err == nil {
 		err = w.replace(f, base, allocated)
@@ -234,12 +234,4 @@ func readMark(b []byte) mark {
 		off:  int64(binary.BigEndian.Uint64(b[16:])),
 		zxid: int64(binary.BigEndian.Uint64(b[24:])),
 	}
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -100,7 +100,7 @@ func (s *store) saveSnapshot(zxid int64, chunks <-chan []byte, abort <-chan stru
 	if err := os.Rename(path+tmpSuffix, path); err != nil {
 		return err
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := regular.SyncDir(s.dir); err != nil {
 		return err
 	}
 	return s.prune(zxid)

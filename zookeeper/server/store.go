@@ -151,7 +151,7 @@ func writeWhole(path string, b []byte) error {
 	if err := os.Rename(tmp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return regular.SyncDir(filepath.Dir(path))
 }
 
 // files are the numbers in the names of logs and snapshots, in order.
@@ -410,5 +410,5 @@ func (s *store) prune(zxid int64) error {
 	for i := 0; i+1 < len(f.logs) && f.logs[i+1] <= zxid+1; i++ {
 		errs = append(errs, os.Remove(filepath.Join(s.dir, logName(f.logs[i]))))
 	}
-	return errors.Join(append(errs, syncDir(s.dir))...)
+	return errors.Join(append(errs, regular.SyncDir(s.dir))...)
 }
