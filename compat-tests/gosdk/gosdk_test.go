@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/program"
 	"github.com/gust-stream/gust/thrift/leader"
@@ -27,7 +29,6 @@ import (
 
 	"github.com/gust-stream/gust/compat-tests/harness"
 	"github.com/gust-stream/gust/compat-tests/site"
-	"github.com/gust-stream/gust/internal/testbed"
 )
 
 const (
@@ -92,15 +93,21 @@ func jar(t *testing.T, binary string, d program.Description) *bytes.Buffer {
 
 func TestUnderStockWorkers(t *testing.T) {
 	// The parent of stock 2.8.3 ends any child that emits directly, so nobody asks for that there.
-	try(t, "java", []string{"byfields", "bypartial"}, func(code *storm.StormTopology) { delete(code.Bolts, "direct") })
+	try(t, "java", []string{"byfields", "bypartial"}, func(_ program.Description, code *storm.StormTopology) { delete(code.Bolts, "direct") })
 }
 
 func TestOnGoWorkers(t *testing.T) {
-	try(t, "go", []string{"byfields", "bypartial", "direct"}, func(*storm.StormTopology) {})
+	try(t, "go", []string{"byfields", "bypartial", "direct"}, func(program.Description, *storm.StormTopology) {})
+}
+
+func TestAsChildrenOfGoWorkers(t *testing.T) {
+	try(t, "go", []string{"byfields", "bypartial", "direct"}, func(d program.Description, _ *storm.StormTopology) {
+		delete(d.Conf, config.GustTopologyGoBinary) // so nobody knows that they could be linked
+	})
 }
 
 // try submits the topology for an engine, changed, and judges what it did and what its sinks got.
-func try(t *testing.T, engine string, sinks []string, change func(*storm.StormTopology)) {
+func try(t *testing.T, engine string, sinks []string, change func(program.Description, *storm.StormTopology)) {
 	t.Helper()
 	out := t.TempDir()
 	binary, d := built(t, out)
@@ -114,14 +121,14 @@ func try(t *testing.T, engine string, sinks []string, change func(*storm.StormTo
 		t.Fatal(err)
 	}
 	d.Conf["gust.topology.worker.engine"] = engine
-	conf := string(must[[]byte](t)(json.Marshal(d.Conf)))
 	code := &storm.StormTopology{}
 	buffer := thrift.NewTMemoryBuffer()
 	buffer.Write(d.Topology)
 	if err := code.Read(t.Context(), thrift.NewTBinaryProtocolConf(buffer, nil)); err != nil {
 		t.Fatal(err)
 	}
-	change(code)
+	change(d, code)
+	conf := string(must[[]byte](t)(json.Marshal(d.Conf)))
 	err := s.Ask(t.Context(), func(ctx context.Context, nimbus *leader.Nimbus) error {
 		location, err := site.UploadFrom(ctx, nimbus, jar(t, binary, d))
 		if err != nil {
@@ -136,7 +143,11 @@ func try(t *testing.T, engine string, sinks []string, change func(*storm.StormTo
 	defer cancel()
 	if err := harness.Await(ctx, "all numbers to be acked and written down", func() (bool, error) { return done(t, out, sinks) }); err != nil {
 		tails(t, s)
-		t.Fatal(err)
+		for _, sink := range sinks {
+			all, _ := numbersOf(t, out, sink)
+			t.Logf("%s saw %d numbers", sink, len(all))
+		}
+		t.Fatal(err, must[[]string](t)(filepath.Glob(filepath.Join(out, "*"))))
 	}
 	for _, w := range must[[]site.Worker](t)(s.Workers()) {
 		if argv := testbed.Argv(w.PID); (filepath.Base(argv[0]) == "java") != (engine == "java") {
