@@ -510,6 +510,47 @@ func TestSweep(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
+// TestManyDeaths starts and kills children and counts what stays: no descriptor, file, process or tuple may.
+func TestManyDeaths(t *testing.T) { //nolint:paralleltest // it counts descriptors
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	text := `read -r hello; read -r end; printf '{"pid":%d}\nend\n' $$; sleep 1000 & while read -r line; do
+  read -r end
+  case $line in *__heartbeat*) ;; *) id=${line#*\"id\":\"}; printf '{"command":"ack","id":"%s"}\nend\n' "${id%%\"*}";; esac
+done`
+	before := 0
+	for i := range 30 {
+		b := startBolt(t, Settings{}, "sh", "-c", text)
+		b.deliver(1, 2, 3, 4, 5)
+		b.until("an ack", func() bool { return len(b.acked) > 0 })
+		if err := syscall.Kill(b.pid(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if end := b.end(); !errors.Is(end, ErrExited) {
+			t.Fatal(end)
+		}
+		if n := len(b.acked) + len(b.bolt.Outstanding()); n != 5 {
+			t.Errorf("%d of 5 tuples are acked or outstanding", n)
+		}
+		if i == 2 {
+			before = open()
+		}
+	}
+	if after := open(); after > before {
+		t.Errorf("%d open files after 30 children, %d after three", after, before)
+	}
+	for pid, stat := range processes() {
+		if stat.parent == os.Getpid() {
+			t.Errorf("process %d is still there, in state %c", pid, stat.state)
+		}
+	}
+}
+
 // Line 9: the kill.
 func TestKill(t *testing.T) {
 	t.Parallel()
