@@ -67,13 +67,16 @@ func drain(conf config.Conf) time.Duration {
 	return time.Duration(conf.Int(config.SupervisorWorkerShutdownSleepSecs, 3)) * time.Second / 3
 }
 
+// firstWait is the pause after the first attempt to connect, which doubles. It is below storm.messaging.netty.min_wait_ms: workers that start
+// together miss each other by milliseconds, and no spout opens before all are connected.
+const firstWait = 10 * time.Millisecond
+
 func (n *node) dial(addr string, sources *frame.Sources) peer {
-	millis := func(key string) time.Duration { return time.Duration(n.setup.Conf.Int(key, 0)) * time.Millisecond }
 	return link.NewClient(link.ClientConfig{
 		Address: addr, Sources: sources, Log: n.setup.Log.Named("link").With(zap.String("peer", addr)),
 		Notify:  n.notice,
 		Refused: func(m tuple.Message, err error) { n.refuse(m.Tuple.Task, m.Tuple, err) },
-		MinWait: millis(config.StormMessagingNettyMinWaitMs), MaxWait: millis(config.StormMessagingNettyMaxWaitMs),
+		MinWait: firstWait, MaxWait: time.Duration(n.setup.Conf.Int(config.StormMessagingNettyMaxWaitMs, 1000)) * time.Millisecond,
 	})
 }
 

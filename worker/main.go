@@ -66,7 +66,11 @@ func run(ctx context.Context, args []string, factory Factory) (int, error) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil // told to stop while starting
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errReassigned):
+		w.log.Info("worker ends", zap.String("reason", err.Error()))
+		return exitFailed, logs.file.Close()
+	case err != nil:
 		w.log.Error("worker ends", zap.Error(err))
 		return exitFailed, errors.Join(err, logs.file.Close())
 	}

@@ -266,35 +266,44 @@ func TestTwoSupervisors(t *testing.T) {
 	r.goesOn()
 }
 
-// TestGoTopology runs a topology's own program as its worker.
+// TestGoTopology runs a topology's own program as its workers.
 func TestGoTopology(t *testing.T) {
-	r, gust := newRig(t)
 	program := filepath.Join(t.TempDir(), "gotopology")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./gotopology")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	r, gust := newRig(t)
+	for _, workers := range []int{1, 2} {
+		t.Run(strconv.Itoa(workers), func(t *testing.T) {
+			r := r.in(t)
+			r.submitProgram(gust, program, workers)
+			for range 2 {
+				r.await("the workers", func() bool { return len(r.workers()) == workers })
+				r.goesOn()
+				worker := r.workers()[0]
+				if own := testbed.Argv(worker)[0]; !strings.HasSuffix(own, "/resources/topology") {
+					t.Errorf("the worker's program is %s", own)
+				}
+				check(t, syscall.Kill(worker, syscall.SIGKILL))
+				r.await("its end", func() bool { return !slices.Contains(r.workers(), worker) })
+			}
+			t.Logf("milliseconds from exec to the first tuple: %q", r.notes("first.*"))
+			r.killTopology()
+		})
+	}
+}
+
+// submitProgram submits the program of a topology.
+func (r *rig) submitProgram(gust *harness.Gust, program string, workers int) {
+	r.t.Helper()
 	binary, err := harness.Binary()
-	check(t, err)
-	submit := exec.CommandContext(t.Context(), binary, "submit", program, "--name", name, "-c", "test.out="+r.out)
-	submit.Env = append(os.Environ(), "STORM_CONF_DIR="+filepath.Join(gust.Settings().Dir, "dev", "conf"))
-	if text, err := submit.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	for range 3 {
-		r.await("a worker", func() bool { return len(r.workers()) == 1 })
-		worker := r.workers()[0]
-		r.await("its first tuples", func() bool { return r.notes("first.*."+strconv.Itoa(worker)) != "" })
-		t.Logf("milliseconds from exec to the first tuple: %q", r.notes("first.*."+strconv.Itoa(worker)))
-		if own := testbed.Argv(worker)[0]; !strings.HasSuffix(own, "/resources/topology") {
-			t.Errorf("the worker's program is %s", own)
-		}
-		r.goesOn()
-		check(t, syscall.Kill(worker, syscall.SIGKILL))
-		r.await("its end", func() bool { return !slices.Contains(r.workers(), worker) })
-	}
-	if n := r.count("fail"); n > 0 {
-		t.Errorf("%d tuples failed", n)
+	check(r.t, err)
+	cmd := exec.CommandContext(r.t.Context(), binary, "submit", program, "--name", name,
+		"-c", "test.out="+r.out, "-c", "topology.workers="+strconv.Itoa(workers), "-c", "topology.message.timeout.secs=5")
+	cmd.Env = append(os.Environ(), "STORM_CONF_DIR="+filepath.Join(gust.Settings().Dir, "dev", "conf"))
+	if text, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("%v\n%s", err, text)
 	}
 }
