@@ -5,16 +5,18 @@ package multilang
 // This file makes the context of the handshake, which tells a child its place in the topology.
 
 import (
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gust-stream/gust/thrift/storm"
 )
 
-// Context is a task's context as Storm's TopologyContext gives it to children. The topology is the system topology, tasks name the
+// Context is a task's context as Storm's TopologyContext gives it to children. The topology may be the system topology, tasks name the
 // component of each task.
 func Context(topology *storm.StormTopology, tasks map[int32]string, task int32) map[string]any {
-	commons := commonsOf(topology)
+	commons := usersOf(topology)
 	id := tasks[task]
 	names := make(map[string]any, len(tasks))
 	for t, component := range tasks {
@@ -89,16 +91,34 @@ func compareText(a, b any) int {
 	return 0
 }
 
-func commonsOf(t *storm.StormTopology) map[string]*storm.ComponentCommon {
+// systems begins the names of what Storm adds to a topology. Storm makes a component's context from the topology as it was submitted, and
+// pystorm does not take the names of an acker's fields.
+const systems = "__"
+
+// usersOf gives what each component declares, without what Storm added.
+func usersOf(t *storm.StormTopology) map[string]*storm.ComponentCommon {
 	commons := map[string]*storm.ComponentCommon{}
+	add := func(id string, common *storm.ComponentCommon) {
+		if strings.HasPrefix(id, systems) {
+			return
+		}
+		own := &storm.ComponentCommon{Inputs: map[*storm.GlobalStreamId]*storm.Grouping{}, Streams: maps.Clone(common.Streams)}
+		maps.DeleteFunc(own.Streams, func(stream string, _ *storm.StreamInfo) bool { return strings.HasPrefix(stream, systems) })
+		for source, grouping := range common.Inputs {
+			if !strings.HasPrefix(source.ComponentId, systems) && !strings.HasPrefix(source.StreamId, systems) {
+				own.Inputs[source] = grouping
+			}
+		}
+		commons[id] = own
+	}
 	for id, c := range t.Spouts {
-		commons[id] = c.Common
+		add(id, c.Common)
 	}
 	for id, c := range t.Bolts {
-		commons[id] = c.Common
+		add(id, c.Common)
 	}
 	for id, c := range t.StateSpouts {
-		commons[id] = c.Common
+		add(id, c.Common)
 	}
 	return commons
 }
