@@ -31,6 +31,7 @@ type options struct {
 	work int
 	warm time.Duration
 	prof time.Duration
+	pend int
 	json string
 	dir  string
 	lock string
@@ -47,6 +48,7 @@ func execute(args []string) int {
 	flags.IntVar(&o.long, "long-reps", 1, "repetitions of the rows that wait for minutes on stock Storm")
 	flags.IntVar(&o.work, "worker-reps", 3, "repetitions of the rows about what workers do, some ten minutes each")
 	flags.DurationVar(&o.warm, "warm-up", 20*time.Second, "how long a worker works before it is measured")
+	flags.IntVar(&o.pend, "pending", 0, "another topology.max.spout.pending where the rows set one, below 0 none; for tries")
 	flags.DurationVar(&o.prof, "profile", 0, "profile gust's workers so long, into .pprof files beside what they write; with --keep")
 	flags.StringVar(&o.json, "json", "", "also write every sample to this file, as JSON")
 	flags.StringVar(&o.dir, "dir", "", "folder for all that is written (default a temporary one)")
@@ -100,7 +102,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	}
 	began := time.Now()
 	m := &measure.Run{
-		Wanted: wanted, Reps: o.reps, LongReps: o.long, WorkerReps: o.work, WarmUp: o.warm, Profile: o.prof,
+		Wanted: wanted, Reps: o.reps, LongReps: o.long, WorkerReps: o.work, WarmUp: o.warm, Profile: o.prof, Pending: o.pend,
 		Side: o.side, Lock: lock, Samples: report.Samples{},
 		Say: func(format string, args ...any) {
 			fmt.Fprintf(progress, "%7.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))

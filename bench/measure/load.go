@@ -5,6 +5,7 @@
 package measure
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -89,8 +90,8 @@ func (l load) confOf(r *Run, kind rig.Kind, c *rig.Cluster, name string) (string
 	conf := map[string]any{
 		"topology.workers": l.workers, "topology.acker.executors": 1, "compat.out": filepath.Join(c.Out(), name),
 	}
-	if n := l.pending[sideOf(kind)]; n > 0 {
-		conf["topology.max.spout.pending"] = n
+	if n := l.pending[sideOf(kind)]; n > 0 && r.Pending >= 0 {
+		conf["topology.max.spout.pending"] = cmp.Or(r.Pending, n)
 	}
 	if kind.IsGust() {
 		conf["gust.topology.go.binary"] = component.Binary

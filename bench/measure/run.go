@@ -38,6 +38,8 @@ type Run struct {
 	WorkerReps int
 	// WarmUp is what a worker gets before it is measured, so that Java's compiler is done.
 	WarmUp time.Duration
+	// Pending replaces the bound of spouts that emit as much as they can, unless it is 0; below 0 there is none.
+	Pending int
 	// Profile is how long gust's workers with Go components are profiled, 0 for not.
 	Profile time.Duration
 	Side    string // if not "", the only one that is measured
