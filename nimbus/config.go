@@ -100,6 +100,7 @@ func ConfigFrom(conf config.Conf, stormHome, stormVersion, listen string) (Confi
 		Server: rpc.Config{
 			Addr:     fmt.Sprintf("%s:%d", listen, conf.Int(config.NimbusThriftPort, 6627)),
 			MaxFrame: int(conf.Int(config.NimbusThriftMaxBufferSize, rpc.DefaultMaxFrame)),
+			FrameKey: config.NimbusThriftMaxBufferSize,
 			Workers:  int(conf.Int(config.NimbusThriftThreads, rpc.DefaultWorkers)),
 			QueueLen: int(conf.Int(config.NimbusQueueSize, rpc.DefaultQueueLen)),
 		},

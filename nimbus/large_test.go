@@ -6,15 +6,55 @@ package nimbus_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/gust-stream/gust/config"
+	"github.com/gust-stream/gust/nimbus"
 	"github.com/gust-stream/gust/nimbus/nimbustest"
 	"github.com/gust-stream/gust/thrift/rpc"
 	"github.com/gust-stream/gust/thrift/storm"
 )
+
+// TestLargePages asks for a page of 8,000 components, of which neither Storm's clients nor this Nimbus take one frame.
+func TestLargePages(t *testing.T) {
+	t.Parallel()
+	site := nimbustest.Start(t, nimbustest.Options{Conf: config.Conf{config.NimbusThriftMaxBufferSize: int64(8 << 20)}}) // for the submit
+	conn, err := rpc.Dial(t.Context(), site.Addr(), rpc.ClientConfig{CallTimeout: nimbustest.Limit, MaxFrame: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	topology := nimbustest.WordCount(1, 1, 1)
+	for i := range 8000 {
+		topology.Bolts[fmt.Sprintf("count-%04d", i)] = topology.Bolts["count"]
+	}
+	id := nimbustest.Submit(t, storm.NewNimbusClient(conn), "wide", nil, topology)
+	page, err := storm.NewNimbusClient(conn).GetTopologyPageInfo(t.Context(), id, ":all-time", false)
+	if err != nil || len(page.IDToBoltAggStats) != 8002 {
+		t.Fatalf("with room: %v", err)
+	}
+	site.StopNimbus()
+	site.StartNimbus(t, func(c *nimbus.Config) { c.Server.MaxFrame = rpc.DefaultMaxFrame })
+	c := site.Client(t)
+	for name, call := range map[string]func() error{
+		"getTopologyPageInfo": func() error { _, err := c.GetTopologyPageInfo(t.Context(), id, ":all-time", false); return err },
+		"getTopology":         func() error { _, err := c.GetTopology(t.Context(), id); return err },
+	} {
+		err := call()
+		want := "Internal error processing " + name + ": the reply is above the limit of 1048576 bytes; " +
+			"raise nimbus.thrift.max_buffer_size here and where you ask from"
+		if app, ok := errors.AsType[thrift.TApplicationException](err); !ok || app.Error() != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if _, err := c.GetTopologySummaries(t.Context()); err != nil {
+		t.Errorf("the call after: %v", err)
+	}
+}
 
 // TestLargeAssignments has 40,000 executors of two topologies on a supervisor that takes frames as Storm's does, and then on one that
 // says it takes larger ones.

@@ -107,6 +107,7 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 	s.server = rpc.New(rpc.Config{
 		Addr:    net.JoinHostPort(cfg.BindHost, strconv.Itoa(cfg.ThriftPort)),
 		Workers: cfg.ThriftThreads, MaxFrame: cfg.MaxFrame, MaxRequest: maxFrame, Files: deps.Files,
+		FrameKey: config.SupervisorThriftMaxBufferSize,
 	}, storm.NewSupervisorProcessor(&service{s}), logger.Named("thrift"))
 	return s, nil
 }

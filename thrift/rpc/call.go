@@ -199,7 +199,11 @@ func (s *Server) settle(ctx context.Context, c *conn, m *message, h header, err 
 func (s *Server) tooLarge(c *conn, m *message, h header, size, limit int) {
 	s.log.Error("reply is above the frame limit", zap.String("method", h.method), zap.Stringer("peer", c.peer.Addr),
 		zap.Int("bytes", size), zap.Int("limit", limit))
-	m.except(h, thrift.INTERNAL_ERROR, fmt.Sprintf("Internal error processing %s: the reply is above the limit of %d bytes", h.method, limit))
+	text := fmt.Sprintf("%s%s: the reply is above the limit of %d bytes", internalError, h.method, limit)
+	if s.cfg.FrameKey != "" {
+		text += fmt.Sprintf("; raise %s here and where you ask from", s.cfg.FrameKey)
+	}
+	m.except(h, thrift.INTERNAL_ERROR, text)
 }
 
 // fail makes the answer to a call whose handler went wrong.

@@ -52,6 +52,9 @@ type Config struct {
 	Addr string
 	// MaxFrame bounds a frame in bytes, its length prefix not counted, in both directions.
 	MaxFrame int
+	// FrameKey is the conf key that MaxFrame comes from, for those who are
+	// told that a reply is above it; "" is none.
+	FrameKey string
 	// MaxRequest and MaxEncoded, where they are more, bound the frames of
 	// peers and the answers of Encoded handlers in its place.
 	MaxRequest, MaxEncoded int
