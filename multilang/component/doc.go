@@ -7,7 +7,7 @@
 // A component implements Spout or Bolt and whichever of Opener, Preparer, Acker, Activator and Closer it needs; Basic makes a bolt
 // that acks by itself of a function. All methods of one instance are called by one goroutine at a time; outputs are used from within
 // them only. MainBolt and MainSpout are the main function of a program that is one component, ServeBolt and ServeSpout are their parts
-// that can be tested. Package componenttest tests components without any Storm.
+// that can be tested. NewTopology declares a whole topology, which package program makes a binary of. Package componenttest tests components without any Storm.
 //
 // What runs components is behind Runner and chosen through Registry. The package knows no worker; package multilang is the other end of
 // its pipes. It stands for what storm.py and pystorm are for Python.

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"math/big"
 
 	"github.com/gust-stream/gust/tuple"
 )
@@ -58,6 +59,15 @@ func Float(t *Tuple, field string) (float64, error) {
 	}
 	if n, ok := integer(v); ok {
 		return float64(n), nil
+	}
+	switch n := v.(type) { // integers beyond int64
+	case uint64:
+		return float64(n), nil
+	case uint:
+		return float64(n), nil
+	case *big.Int:
+		near, _ := n.Float64()
+		return near, nil
 	}
 	return Get[float64](t, field)
 }

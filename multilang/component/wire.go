@@ -52,14 +52,14 @@ func (w *writer) key(name string) {
 		w.buf = append(w.buf, ',')
 	}
 	w.count++
-	w.text1(name)
+	w.quoted(name)
 	if w.format == codec.JSON {
 		w.buf = append(w.buf, ':')
 	}
 }
 
-// text1 writes a string. An error is kept for the end.
-func (w *writer) text1(s string) {
+// quoted writes a string. An error is kept for the end.
+func (w *writer) quoted(s string) {
 	if buf, err := codec.AppendString(w.buf, w.format, s); err == nil {
 		w.buf = buf
 	} else if w.bad == nil {
@@ -69,7 +69,7 @@ func (w *writer) text1(s string) {
 
 func (w *writer) text(name, value string) {
 	w.key(name)
-	w.text1(value)
+	w.quoted(value)
 }
 
 func (w *writer) value(name string, value any) {
