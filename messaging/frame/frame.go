@@ -113,7 +113,8 @@ func (r *Reader) Next() (Frame, error) {
 	}
 	n := int(int32(binary.BigEndian.Uint32(b[2:]))) //nolint:gosec // the same bits
 	if n < 0 || n > limit {
-		return Frame{}, fmt.Errorf("%w: code %d announces %d bytes, at most %d are allowed", ErrMalformed, code, uint32(n), limit) //nolint:gosec // as announced
+		announced := uint32(n) //nolint:gosec // the same bits
+		return Frame{}, fmt.Errorf("%w: code %d announces %d bytes, at most %d are allowed", ErrMalformed, code, announced, limit)
 	}
 	if b, err = r.In.Peek(headSize + n); err != nil {
 		return Frame{}, fmt.Errorf("frame of code %d: %w", code, err)

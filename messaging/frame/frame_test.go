@@ -37,7 +37,9 @@ func sources() *frame.Sources {
 			"bolt": {
 				"default": {"word", "count"}, "__ack_ack": {"id", "ack-val"}, "__ack_fail": {"id"}, "__metrics": {"task-info", "data-points"},
 			},
-			"spout":    {"__ack_init": {"id", "init-val", "spout-task"}, "__metrics": {"task-info", "data-points"}, "__system": {"event"}, "default": {"word"}},
+			"spout": {
+				"__ack_init": {"id", "init-val", "spout-task"}, "__metrics": {"task-info", "data-points"}, "__system": {"event"}, "default": {"word"},
+			},
 			"__system": {"__metrics": {"task-info", "data-points"}},
 		},
 	)
@@ -433,5 +435,6 @@ func BenchmarkReadTuple(b *testing.B) {
 }
 
 func benchTuple(table *frame.Sources) *tuple.Tuple {
-	return &tuple.Tuple{Source: table.Of(4, "default"), Values: []any{"sentence", int64(12345)}, Anchor: tuple.Anchor{Root: 0x1234567890abcdef, Edge: -5}}
+	anchor := tuple.Anchor{Root: 0x1234567890abcdef, Edge: -5}
+	return &tuple.Tuple{Source: table.Of(4, "default"), Values: []any{"sentence", int64(12345)}, Anchor: anchor}
 }

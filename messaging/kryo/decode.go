@@ -24,6 +24,9 @@ var (
 // maxNulls bounds the elements that take no byte: a list of nulls is a class and a length.
 const maxNulls = 1 << 16
 
+// maxElements bounds those of all lists and maps of a message: one takes a byte there, and up to a hundred where it is read.
+const maxElements = 1 << 22
+
 // Decoder reads values out of one message. Reset starts the next; nothing that it gives out refers to the message.
 type Decoder struct {
 	// Names is for errors about classes that only Java knows.
@@ -39,7 +42,7 @@ type Decoder struct {
 
 // Reset begins a message.
 func (d *Decoder) Reset(message []byte) {
-	d.buf, d.at, d.depth, d.nulls, d.budget = message, 0, maxDepth, maxNulls, len(message)
+	d.buf, d.at, d.depth, d.nulls, d.budget = message, 0, maxDepth, maxNulls, min(len(message), maxElements)
 }
 
 // Rest is how many bytes are left.

@@ -310,6 +310,7 @@ func TestBounds(t *testing.T) {
 		"Set":          "020fffffffff0f0900",
 		"Big":          "0210ffffffff0f",
 		"NestedLists":  nested,
+		"ManyElements": "7fffffff01" + strings.Repeat("00", 5<<20),
 		"LongVarint":   "0202ffffffffffffffff",
 		"Deep":         strings.Repeat("020d", 500),
 		"DeepMaps":     "020e" + strings.Repeat("020358"[:4]+"0e", 500),

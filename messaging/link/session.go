@@ -28,7 +28,7 @@ const (
 	writeLimit = time.Minute
 	// writeSize is how much is written at once, frameSize after how much a frame of the native protocol ends.
 	writeSize = 128 << 10
-	frameSize = 16 << 10
+	frameSize = native.MaxTuples // a tuple takes a byte at least
 	// maxBuffer is what is kept of a buffer that a large tuple needed.
 	maxBuffer = 1 << 20
 )

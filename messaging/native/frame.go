@@ -19,6 +19,9 @@ const Version = 1
 // Window is how many tuples for a task a client may send ahead of the server's word, and what each word of credit adds to what has come.
 const Window = 4096
 
+// MaxTuples bounds the tuples of a frame: one takes a byte at least there, and far more where it is read.
+const MaxTuples = 1 << 14
+
 // Kind says what a frame is. A kind that the reader does not know is skipped, so that a later version can add some.
 type Kind uint8
 

@@ -191,6 +191,7 @@ func TestMalformedTuples(t *testing.T) {
 		"Int32":          {"100104020bffffffffffff0f", "an int32 of"},
 		"Tag":            {"100104023f", "begins with 0x3f"},
 		"Deep":           {"10010402" + strings.Repeat("0801", 200) + "00", "more than 100 deep"},
+		"ManyTuples":     {"00010402" + strings.Repeat("0c", native.MaxTuples), "more than 16384 tuples"},
 		"NestedLists":    {"10010402" + strings.Repeat("08c08040", 20) + strings.Repeat("00", 1<<20), "than the frame can hold"},
 		"TreeOfText":     {"30010401" + "414182", "about a tree begins with 0x41"},
 		"FourOfTree":     {"40010401" + "81818181", "4 values about a tree"},

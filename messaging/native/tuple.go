@@ -136,11 +136,14 @@ func NewDecoder(sources *frame.Sources) *Decoder { return &Decoder{sources: sour
 
 // Read appends the tuples of a Tuples payload.
 func (d *Decoder) Read(into []tuple.Message, payload []byte) ([]tuple.Message, error) {
-	d.buf, d.at, d.budget = payload, 0, len(payload)
+	d.buf, d.at, d.budget = payload, 0, min(len(payload), maxElements)
 	var src *tuple.Source
 	var trees bool
 	task := int32(-1)
-	for d.at < len(d.buf) {
+	for n := 0; d.at < len(d.buf); n++ {
+		if n == MaxTuples {
+			return into, d.errorf("more than %d tuples in a frame", MaxTuples)
+		}
 		head := d.buf[d.at]
 		d.at++
 		if head&sameTask == 0 {

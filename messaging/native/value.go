@@ -38,6 +38,8 @@ const (
 	maxShort = tagSmall - tagShort - 1
 	maxSmall = 0x7F
 	maxDepth = 100
+	// maxElements bounds the elements of all lists and maps of a frame: one takes a byte there, and a hundred where it is read.
+	maxElements = 1 << 22
 	// An integer of more bits than this takes no more as eight bytes than as a varint.
 	varintBits = 55
 )
