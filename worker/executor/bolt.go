@@ -10,7 +10,6 @@ import (
 
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/tuple"
-	"github.com/gust-stream/gust/worker/metrics"
 )
 
 // bolt is an executor of bolts.
@@ -23,8 +22,8 @@ type bolt struct {
 	outputs   []*component.Output
 	held      []*tuple.Tuple // by the bolts: executed, tracked and not settled when last looked at
 	sweepAt   int            // how many held ones are worth a look
-	executes  *metrics.Sampler
-	processes *metrics.Sampler
+	executes  sampler
+	processes sampler
 }
 
 const (
@@ -119,8 +118,8 @@ func (b *bolt) execute(index int, t *tuple.Tuple) {
 	task := b.tasks[index]
 	task.counts.Executed++
 	started := int64(0)
-	measured := b.executes.Hit()
-	if process := b.processes.Hit(); measured || process {
+	measured := b.executes.hit()
+	if process := b.processes.hit(); measured || process {
 		started = max(b.now(), 1)
 		if process {
 			t.Started = started

@@ -319,7 +319,7 @@ func (b *builder) wire(c *core) error {
 func (b *builder) equip(t *task, routes map[string]*transfer.Route) {
 	t.stats = t.meter.Task()
 	t.errors = t.stats.Count("__reported-error-count")
-	t.emits = metrics.NewSampler(b.counting.Rate)
+	t.emits = newSampler(b.counting.Rate)
 	for kind, name := range map[acker.Kind]string{
 		acker.Init: tuple.InitStream, acker.Ack: tuple.AckStream, acker.Fail: tuple.FailStream, acker.Reset: tuple.ResetStream,
 	} {

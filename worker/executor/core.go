@@ -108,7 +108,7 @@ func (c *core) tell(t *task, m acker.Message) {
 	if len(ackers) > 1 {
 		to = ackers[acker.Choose(m.Root, len(ackers))]
 	}
-	if t.emits.Hit() {
+	if t.emits.hit() {
 		t.ackStats[m.Kind].Emitted(1)
 	}
 	if c.router.Local(to) {

@@ -56,7 +56,7 @@ func (b *builder) kind(c *core) (runner, error) {
 
 func (b *builder) linkedBolt(c *core, create func() component.Bolt, made component.Bolt) *bolt {
 	return &bolt{
-		core: c, executes: metrics.NewSampler(b.counting.Rate), processes: metrics.NewSampler(b.counting.Rate), make: create, made: made,
+		core: c, executes: newSampler(b.counting.Rate), processes: newSampler(b.counting.Rate), make: create, made: made,
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"context"
 
 	"github.com/gust-stream/gust/tuple"
-	"github.com/gust-stream/gust/worker/metrics"
 )
 
 // shellBolt is an executor of such bolts.
@@ -16,8 +15,8 @@ type shellBolt struct {
 	*core
 
 	nursery   nursery
-	processes *metrics.Sampler
-	executes  *metrics.Sampler
+	processes sampler
+	executes  sampler
 }
 
 // queued is how many tuples may wait for a child before the executor takes no more from its inbox. It is not none, so that the other tasks
@@ -25,7 +24,7 @@ type shellBolt struct {
 const queued = 128
 
 func newShellBolt(c *core, rate int) *shellBolt {
-	b := &shellBolt{core: c, processes: metrics.NewSampler(rate), executes: metrics.NewSampler(rate)}
+	b := &shellBolt{core: c, processes: newSampler(rate), executes: newSampler(rate)}
 	b.nursery = nursery{core: c, turn: b.turn, died: b.died}
 	return b
 }
@@ -109,8 +108,8 @@ func (b *shellBolt) give(c *child) (delivered int) {
 func (b *shellBolt) deliver(c *child, t *tuple.Tuple) {
 	c.task.counts.Executed++
 	started := int64(0)
-	measured := b.executes.Hit()
-	if process := b.processes.Hit(); measured || process {
+	measured := b.executes.hit()
+	if process := b.processes.hit(); measured || process {
 		started = max(b.now(), 1)
 		if process {
 			t.Started = started

@@ -6,7 +6,6 @@ package executor
 
 import (
 	"context"
-	"time"
 )
 
 // shellSpout is an executor of such spouts.
@@ -83,7 +82,10 @@ func (s *shellSpout) ask(now int64) int64 {
 			if c.spout.Emitted() > 0 {
 				c.idleSince = 0
 			} else {
-				c.next = c.rest(now)
+				if c.idleSince == 0 {
+					c.idleSince = now
+				}
+				c.next = nextAsk(c.idleSince, now)
 			}
 		}
 		if !s.may() {
@@ -97,17 +99,6 @@ func (s *shellSpout) ask(now int64) int64 {
 		c.spout.Next()
 	}
 	return until
-}
-
-// rest says when a child that had nothing is asked again. Asking costs much more than with linked spouts, so pauses grow longer.
-func (c *child) rest(now int64) int64 {
-	const longest = 20 * int64(time.Millisecond)
-	if c.idleSince == 0 {
-		c.idleSince = now
-	}
-	pause := min(max((now-c.idleSince)/16, shortRest), longest)
-	pause -= pause % shortRest
-	return (now/pause + 1) * pause
 }
 
 // died forgets what a child waits to hear of: its successor does not know it. Answers that come are ignored.

@@ -37,7 +37,7 @@ type task struct {
 	ackStats   [acker.Reset + 1]*metrics.Output
 	stats      *metrics.Task
 	errors     *metrics.Count
-	emits      *metrics.Sampler
+	emits      sampler
 	inputs     map[*tuple.Source]*metrics.Input
 
 	// One of these is the component.
@@ -118,7 +118,7 @@ func (t *task) check(s *component.Stream, anchor *tuple.Tuple, more []*tuple.Tup
 // send sends one tuple to each of some tasks.
 func (t *task) send(o *out, to []int32, anchor *tuple.Tuple, more []*tuple.Tuple, id any, values []any) {
 	t.counts.Emitted++
-	sampled := t.emits.Hit()
+	sampled := t.emits.hit()
 	if sampled {
 		o.stats.Emitted(len(to))
 	}

@@ -55,7 +55,7 @@ func (a *trees) answer(m acker.Message) {
 	}
 	t := a.tasks[0]
 	t.counts.Emitted++
-	if t.emits.Hit() {
+	if t.emits.hit() {
 		t.ackStats[m.Kind].Emitted(1)
 	}
 	if a.router.Local(m.Task) {

@@ -6,6 +6,7 @@ package local
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -55,6 +56,21 @@ func throughput(b *testing.B, tracked bool) {
 		seen = &count
 	}
 	top.Bolt("bolt", func() component.Bolt { return &sink{seen} }).From("spout").Shuffle()
+	used := cpu()
+	b.ResetTimer()
+	stop := begin(b, top)
+	for tick := time.NewTicker(time.Millisecond); count.Load() < int64(b.N); {
+		<-tick.C
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(count.Load())/b.Elapsed().Seconds(), "tuples/s")
+	b.ReportMetric(float64(cpu()-used)/float64(count.Load()), "cpu-ns/op")
+	stop()
+}
+
+// begin runs a topology until stop is called.
+func begin(b *testing.B, top *component.Topology) (stop func()) {
+	b.Helper()
 	user, err := top.Storm()
 	if err != nil {
 		b.Fatal(err)
@@ -65,21 +81,118 @@ func throughput(b *testing.B, tracked bool) {
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error)
-	go func() { ended <- engine.Run(ctx) }()
-	used := cpu()
-	b.ResetTimer()
 	engine.SetActive(true)
-	for tick := time.NewTicker(time.Millisecond); count.Load() < int64(b.N); {
-		<-tick.C
-	}
-	b.StopTimer()
-	b.ReportMetric(float64(count.Load())/b.Elapsed().Seconds(), "tuples/s")
-	b.ReportMetric(float64(cpu()-used)/float64(count.Load()), "cpu-ns/op")
-	cancel()
-	if err := <-ended; err != nil {
-		b.Fatal(err)
+	go func() { ended <- engine.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
 	}
 }
+
+// metronome is a spout that emits a tuple each millisecond, and notes how long its tree takes.
+type metronome struct {
+	begun time.Time
+	n     int64
+	took  chan<- time.Duration
+}
+
+func (s *metronome) Next(out *component.SpoutOutput) error {
+	if s.begun.IsZero() {
+		s.begun = time.Now()
+	}
+	if time.Since(s.begun) < time.Duration(s.n)*time.Millisecond {
+		return nil
+	}
+	s.n++
+	return out.Emit(time.Now(), s.n)
+}
+
+func (s *metronome) Ack(id any) {
+	emitted, _ := id.(time.Time)
+	s.took <- time.Since(emitted)
+}
+
+func (s *metronome) Fail(any) {}
+
+// BenchmarkLatency gives the complete latency at a thousand tuples a second.
+func BenchmarkLatency(b *testing.B) {
+	took := make(chan time.Duration, 1<<16)
+	top := component.NewTopology("bench").Ackers(1)
+	top.Spout("spout", func() component.Spout { return &metronome{took: took} }).Output("n")
+	top.Bolt("bolt", func() component.Bolt { return &sink{new(atomic.Int64)} }).From("spout").Shuffle()
+	stop := begin(b, top)
+	var all []time.Duration
+	used := cpu()
+	b.ResetTimer()
+	for len(all) < b.N {
+		all = append(all, <-took)
+	}
+	b.StopTimer()
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Nanoseconds())/1e6, "p50-ms")
+	b.ReportMetric(float64(all[len(all)*99/100].Nanoseconds())/1e6, "p99-ms")
+	b.ReportMetric(float64(cpu()-used)/float64(b.Elapsed())*100, "%cpu")
+	go func() {
+		for range took {
+			continue // until the spout has ended
+		}
+	}()
+	stop()
+	close(took)
+}
+
+// BenchmarkIdle gives what 28 executors cost which have nothing to do, in percent of a core. An op is 10 ms.
+func BenchmarkIdle(b *testing.B) {
+	top := component.NewTopology("bench").Ackers(4)
+	top.Spout("spout", func() component.Spout { return quiet{} }).Output("n").Parallelism(8)
+	top.Bolt("bolt", func() component.Bolt { return &sink{new(atomic.Int64)} }).From("spout").Shuffle().Parallelism(16)
+	stop := begin(b, top)
+	<-time.After(3 * time.Second)
+	used := cpu()
+	b.ResetTimer()
+	<-time.After(time.Duration(b.N) * 10 * time.Millisecond)
+	b.StopTimer()
+	b.ReportMetric(float64(cpu()-used)/float64(b.Elapsed())*100, "%cpu")
+	stop()
+}
+
+// quiet is a spout that never has anything.
+type quiet struct{}
+
+func (quiet) Next(*component.SpoutOutput) error { return nil }
+
+// BenchmarkStart gives the time from nothing to the first acked tuple.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		first := make(chan struct{}, 1<<16)
+		top := component.NewTopology("bench").Ackers(1)
+		top.Spout("spout", func() component.Spout { return &firstSpout{first: first} }).Output("n")
+		top.Bolt("bolt", func() component.Bolt { return &sink{new(atomic.Int64)} }).From("spout").Shuffle()
+		stop := begin(b, top)
+		<-first
+		b.StopTimer()
+		stop()
+		b.StartTimer()
+	}
+}
+
+type firstSpout struct {
+	once  bool
+	first chan<- struct{}
+}
+
+func (s *firstSpout) Next(out *component.SpoutOutput) error {
+	if s.once {
+		return nil
+	}
+	s.once = true
+	return out.Emit(1, 1)
+}
+
+func (s *firstSpout) Ack(any)  { s.first <- struct{}{} }
+func (s *firstSpout) Fail(any) {}
 
 // cpu is the processor time of this process in nanoseconds, which a busy machine does not make longer.
 func cpu() int64 {
