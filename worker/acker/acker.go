@@ -28,6 +28,8 @@ type Message struct {
 	Value int64
 	// Task is the spout's, in Init and in answers.
 	Task int32
+	// From is the task that says it, which only counts; Storm's task ids have 16 bits.
+	From int16
 	Kind Kind
 }
 

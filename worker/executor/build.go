@@ -21,7 +21,6 @@ import (
 	"github.com/gust-stream/gust/thrift/storm"
 	"github.com/gust-stream/gust/topology"
 	"github.com/gust-stream/gust/tuple"
-	"github.com/gust-stream/gust/worker/acker"
 	"github.com/gust-stream/gust/worker/grouping"
 	"github.com/gust-stream/gust/worker/metrics"
 	"github.com/gust-stream/gust/worker/transfer"
@@ -320,9 +319,7 @@ func (b *builder) equip(t *task, routes map[string]*transfer.Route) {
 	t.stats = t.meter.Task()
 	t.errors = t.stats.Count("__reported-error-count")
 	t.emits = newSampler(b.counting.Rate)
-	for kind, name := range map[acker.Kind]string{
-		acker.Init: tuple.InitStream, acker.Ack: tuple.AckStream, acker.Fail: tuple.FailStream, acker.Reset: tuple.ResetStream,
-	} {
+	for kind, name := range kinds() {
 		t.ackSources[kind] = b.sources(t.id, name)
 		t.ackStats[kind] = t.stats.Output(name)
 	}

@@ -112,18 +112,19 @@ func (c *core) tell(t *task, m acker.Message) {
 		t.ackStats[m.Kind].Emitted(1)
 	}
 	if c.router.Local(to) {
+		m.From = int16(t.id) //nolint:gosec // task ids have 16 bits
 		c.router.Tell(to, m)
 		return
 	}
-	values := []any{m.Root}
-	switch m.Kind {
-	case acker.Init:
-		values = []any{m.Root, m.Value, m.Task}
-	case acker.Ack:
-		values = []any{m.Root, m.Value}
-	case acker.Fail, acker.Reset:
-	}
-	c.router.Send(to, c.tuple(t.ackSources[m.Kind], values))
+	c.router.Send(to, c.treeTuple(t, m.Root, m.Value, m.Task, m.Kind))
+}
+
+// treeTuple makes a tuple of a message about a tree, for a task in another worker. It has no Values, see [tuple.Tuple].
+func (c *core) treeTuple(t *task, root, value int64, spout int32, kind acker.Kind) *tuple.Tuple {
+	out := c.tuple(t.ackSources[kind], nil)
+	out.Anchor = tuple.Anchor{Root: root, Edge: value}
+	out.Children = int64(spout)
+	return out
 }
 
 // never is a time that does not come.

@@ -122,16 +122,18 @@ func TestStats(t *testing.T) {
 		}
 	}
 	all := ":all-time"
-	var spouts, bolts *storm.ExecutorStats
+	var spouts, bolts, ackers *storm.ExecutorStats
 	for _, s := range stats {
 		switch {
 		case s.Specific.Spout != nil:
 			spouts = s
 		case s.Emitted[all]["default"] > 0:
 			bolts = s
+		case s.Emitted[all]["__ack_ack"] > 0 && len(s.Specific.Bolt.Executed[all]) == 3:
+			ackers = s
 		}
 	}
-	if spouts == nil || bolts == nil || len(stats) != 5 {
+	if spouts == nil || bolts == nil || ackers == nil || len(stats) != 5 {
 		t.Fatalf("statistics %+v", stats)
 	}
 	about("emitted by the spout", spouts.Emitted[all]["default"], n)
@@ -147,6 +149,13 @@ func TestStats(t *testing.T) {
 			t.Errorf("executed of %v", id)
 		}
 		about("executed", got, n)
+	}
+	for id, got := range ackers.Specific.Bolt.Executed[all] {
+		want := int64(n)
+		if id.ComponentId == "end" {
+			want = 2 * n
+		}
+		about(id.ComponentId+id.StreamId, got, want)
 	}
 	for _, got := range bolts.Specific.Bolt.Acked[all] {
 		about("acked", got, n)

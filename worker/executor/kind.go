@@ -26,7 +26,7 @@ func (b *builder) kind(c *core) (runner, error) {
 	registry := b.config.Registry
 	if c.component == tuple.AckerComponent {
 		c.takesTrees = true
-		return &trees{core: c, acker: acker.New()}, nil
+		return &trees{core: c, acker: acker.New(), executes: newSampler(b.counting.Rate), inputs: map[from]*metrics.Input{}}, nil
 	}
 	if b.config.Topology.Spouts[c.component] != nil {
 		c.takesTrees = true

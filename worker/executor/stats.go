@@ -112,9 +112,9 @@ func (e *Engine) Refuse(task int32, anchors []tuple.Anchor, err error) {
 	for _, a := range anchors {
 		to := e.ackers[acker.Choose(a.Root, len(e.ackers))]
 		if router.Local(to) {
-			router.Tell(to, acker.Message{Root: a.Root, Kind: acker.Fail})
+			router.Tell(to, acker.Message{Root: a.Root, From: int16(task), Kind: acker.Fail}) //nolint:gosec // task ids have 16 bits
 		} else {
-			router.Send(to, &tuple.Tuple{Source: t.ackSources[acker.Fail], Values: []any{a.Root}})
+			router.Send(to, &tuple.Tuple{Source: t.ackSources[acker.Fail], Anchor: tuple.Anchor{Root: a.Root}})
 		}
 	}
 	router.Flush()

@@ -9,13 +9,29 @@ import (
 
 	"github.com/gust-stream/gust/tuple"
 	"github.com/gust-stream/gust/worker/acker"
+	"github.com/gust-stream/gust/worker/metrics"
 )
 
 // trees is an executor of ackers. Its tasks share one acker, since no tree belongs to two of them.
 type trees struct {
 	*core
 
-	acker *acker.Acker
+	acker    *acker.Acker
+	executes sampler
+	inputs   map[from]*metrics.Input
+}
+
+// from is where messages about trees come from.
+type from struct {
+	task int16
+	kind acker.Kind
+}
+
+// kinds are the streams between ackers and others.
+func kinds() map[acker.Kind]string {
+	return map[acker.Kind]string{
+		acker.Init: tuple.InitStream, acker.Ack: tuple.AckStream, acker.Fail: tuple.FailStream, acker.Reset: tuple.ResetStream,
+	}
 }
 
 func (a *trees) run() error {
@@ -40,13 +56,36 @@ func (a *trees) run() error {
 func (a *trees) work(now int64) {
 	trees := a.in.taken[a.in.batch].Trees
 	for _, m := range trees {
+		sampled := a.executes.hit()
+		started := int64(0)
+		if sampled {
+			started = a.now()
+		}
 		if answer, ok := a.acker.Tell(m, now); ok {
 			a.answer(answer)
+		}
+		if sampled {
+			a.sample(m, a.since(started))
 		}
 	}
 	a.tasks[0].counts.Executed += int64(len(trees))
 	a.tasks[0].counts.Acked += int64(len(trees))
 	a.finish()
+}
+
+// sample counts a message as the tuple that it is in Storm.
+func (a *trees) sample(m acker.Message, took time.Duration) {
+	key := from{m.From, m.Kind}
+	in := a.inputs[key]
+	if in == nil {
+		if m.From < 1 || int(m.From) > len(a.engine.config.Tasks) {
+			return // what a peer made up
+		}
+		in = a.tasks[0].stats.Input(a.engine.config.Tasks[m.From-1], kinds()[m.Kind])
+		a.inputs[key] = in
+	}
+	in.Executed(took)
+	in.Acked(took)
 }
 
 func (a *trees) answer(m acker.Message) {
@@ -62,7 +101,7 @@ func (a *trees) answer(m acker.Message) {
 		a.router.Tell(m.Task, m)
 		return
 	}
-	a.router.Send(m.Task, a.tuple(t.ackSources[m.Kind], []any{m.Root, m.Value / int64(time.Millisecond)}))
+	a.router.Send(m.Task, a.treeTuple(t, m.Root, m.Delta(), 0, m.Kind))
 }
 
 // kindOf is what a stream between ackers and others says, 0 for other streams.
@@ -83,6 +122,7 @@ func kindOf(stream string) acker.Kind {
 // fromTuple reads a message about a tree that came from another worker: without Values it lies in the tuple's numbers, see [tuple.Tuple].
 func fromTuple(t *tuple.Tuple) (m acker.Message, ok bool) {
 	m.Kind = kindOf(t.Stream)
+	m.From = int16(t.Task) //nolint:gosec // task ids have 16 bits
 	if m.Kind == 0 {
 		return m, false
 	}
