@@ -35,10 +35,10 @@ type Message struct {
 
 // Choose is which of n ackers has a tree: Storm's fields grouping over the root id, a Long.
 func Choose(root int64, n int) int {
-	hash := 31 + int32(root^int64(uint64(root)>>32)) //nolint:gosec // Java's hash code of a list of one Long
-	at := hash % int32(n)                            //nolint:gosec // task ids have 16 bits
+	hash := 31 + int32(root^int64(uint64(root)>>32))
+	at := hash % int32(n)
 	if at < 0 {
-		at += int32(n) //nolint:gosec // as above
+		at += int32(n)
 	}
 	return int(at)
 }

@@ -81,10 +81,16 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"NothingSent", []Message{{Root: 5, Task: 3, Kind: Init}}, []Message{{Root: 5, Task: 3, Kind: Ack}}},
 		{"FailBeforeInit", []Message{{Root: 5, Kind: Fail}, {Root: 5, Value: 9, Task: 3, Kind: Init}}, []Message{{Root: 5, Task: 3, Kind: Fail}}},
-		{"FailedOnce", []Message{{Root: 5, Value: 9, Task: 3, Kind: Init}, {Root: 5, Kind: Fail}, {Root: 5, Value: 9, Kind: Ack}},
-			[]Message{{Root: 5, Task: 3, Kind: Fail}}},
-		{"Reset", []Message{{Root: 5, Value: 9, Task: 3, Kind: Init}, {Root: 5, Kind: Reset}, {Root: 5, Value: 9, Kind: Ack}},
-			[]Message{{Root: 5, Task: 3, Kind: Reset}, {Root: 5, Task: 3, Kind: Ack}}},
+		{
+			"FailedOnce",
+			[]Message{{Root: 5, Value: 9, Task: 3, Kind: Init}, {Root: 5, Kind: Fail}, {Root: 5, Value: 9, Kind: Ack}},
+			[]Message{{Root: 5, Task: 3, Kind: Fail}},
+		},
+		{
+			"Reset",
+			[]Message{{Root: 5, Value: 9, Task: 3, Kind: Init}, {Root: 5, Kind: Reset}, {Root: 5, Value: 9, Kind: Ack}},
+			[]Message{{Root: 5, Task: 3, Kind: Reset}, {Root: 5, Task: 3, Kind: Ack}},
+		},
 		{"ResetOfUnknown", []Message{{Root: 5, Kind: Reset}}, nil},
 		{"RootZero", []Message{{Root: 0, Value: 9, Task: 3, Kind: Init}, {Root: 0, Value: 9, Kind: Ack}}, []Message{{Root: 0, Task: 3, Kind: Ack}}},
 	} {

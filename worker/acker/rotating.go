@@ -25,7 +25,7 @@ type place[V any] struct {
 
 // NewRotating makes a map whose entries go with the given number of rotations after they were put.
 func NewRotating[V any](generations int) *Rotating[V] {
-	r := &Rotating[V]{now: 1, generations: uint8(generations)} //nolint:gosec // a handful
+	r := &Rotating[V]{now: 1, generations: uint8(generations)}
 	r.clear(minPlaces)
 	return r
 }
@@ -33,7 +33,7 @@ func NewRotating[V any](generations int) *Rotating[V] {
 // clear takes a power of two.
 func (r *Rotating[V]) clear(places int) {
 	r.places, r.count = make([]place[V], places), 0
-	r.shift = uint(64 - bits.TrailingZeros(uint(places))) //nolint:gosec // positive
+	r.shift = uint(64 - bits.TrailingZeros(uint(places)))
 }
 
 // Len is how many entries there are.
@@ -41,7 +41,7 @@ func (r *Rotating[V]) Len() int { return r.count }
 
 // home is where the search for a root begins. The multiplication keeps roots that somebody chose from all having the same.
 func (r *Rotating[V]) home(root int64) int {
-	return int(uint64(root) * 0x9e3779b97f4a7c15 >> r.shift) //nolint:gosec // bits
+	return int(uint64(root) * 0x9e3779b97f4a7c15 >> r.shift)
 }
 
 // find gives the index of a root, or of the free place for it and false.

@@ -190,6 +190,15 @@ func (b *bed) eventually(what string, is func() bool) {
 	}
 }
 
+// number is an int of a test's own tuples.
+func number(v any) int {
+	n, ok := v.(int)
+	if !ok {
+		panic(fmt.Sprintf("%v is a %T", v, v))
+	}
+	return n
+}
+
 // numbers makes a spout that emits the numbers below n with themselves as ids, and again those that fail.
 func numbers(n int, acked func(id int)) func() component.Spout {
 	return func() component.Spout {
@@ -208,8 +217,8 @@ func numbers(n int, acked func(id int)) func() component.Spout {
 				}
 				return nil
 			},
-			ack:  func(id any) { acked(id.(int)) },
-			fail: func(id any) { again = append(again, id.(int)) },
+			ack:  func(id any) { acked(number(id)) },
+			fail: func(id any) { again = append(again, number(id)) },
 		}
 	}
 }

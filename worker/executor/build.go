@@ -34,6 +34,7 @@ type builder struct {
 	tasks     map[string][]int32 // of each component
 	consumers map[string]map[string][]transfer.Consumer
 	sources   func(task int32, stream string) *tuple.Source
+	receivers map[string][]string // the components that each sends to, itself maybe; ackers but for their answers
 	gates     map[[2]string][]string
 	counting  metrics.Config
 	local     []int32          // tasks
@@ -101,7 +102,7 @@ func (b *builder) build() error {
 		if b.commons[id] == nil {
 			return fmt.Errorf("task %d belongs to component %q, which is not in the topology", i+1, id)
 		}
-		b.tasks[id] = append(b.tasks[id], int32(i+1)) //nolint:gosec // task ids have 16 bits
+		b.tasks[id] = append(b.tasks[id], int32(i+1))
 	}
 	b.ackers = b.tasks[tuple.AckerComponent]
 	b.sources = b.config.Sources
@@ -152,7 +153,7 @@ func source(streams map[string]*storm.StreamInfo, id, stream string, task int32)
 	s := &tuple.Source{Component: id, Stream: stream, Task: task}
 	if info := streams[stream]; info != nil {
 		s.Fields = info.OutputFields
-		s.StreamID = int32(slices.Index(slices.Sorted(maps.Keys(streams)), stream) + 1) //nolint:gosec // few
+		s.StreamID = int32(slices.Index(slices.Sorted(maps.Keys(streams)), stream) + 1)
 	}
 	return s
 }
@@ -184,7 +185,7 @@ func (b *builder) connect() {
 			receivers[id] = append(receivers[id], tuple.AckerComponent)
 		}
 	}
-	b.gates = transfer.Gates(receivers)
+	b.receivers, b.gates = receivers, transfer.Gates(receivers)
 }
 
 // Bounds of inboxes, in messages.
@@ -272,16 +273,18 @@ func (b *builder) wire(c *core) error {
 	for i, id := range b.config.Tasks {
 		to := b.byTask[i+1]
 		switch {
+		case !b.reaches(c, id):
 		case to == nil:
-			targets[i+1] = transfer.Elsewhere(int32(i + 1)) //nolint:gosec // task ids have 16 bits
+			targets[i+1] = transfer.Elsewhere(int32(i + 1))
 		case byExecutor[to] == nil:
 			targets[i+1] = transfer.Local(to.inbox)
 			byExecutor[to] = targets[i+1]
 		default:
 			targets[i+1] = byExecutor[to]
-			continue
 		}
-		b.gate(c.component, id, targets[i+1])
+		if t := targets[i+1]; t != nil && t.Gates == nil && t.RemoteGates == nil {
+			b.gate(c.component, id, t)
+		}
 	}
 	c.router = transfer.NewRouter(b.pool, b.config.Remote, targets)
 	if _, linked := c.self.(*bolt); linked || c.takesTrees {
@@ -292,7 +295,7 @@ func (b *builder) wire(c *core) error {
 	streams := b.commons[c.component].Streams
 	for _, name := range slices.Sorted(maps.Keys(streams)) {
 		route, err := transfer.NewRoute(b.consumers[c.component][name], grouping.Context{
-			Fields: streams[name].OutputFields, Local: b.local, Seed: rand.Int64(), //nolint:gosec // no secret
+			Fields: streams[name].OutputFields, Local: b.local, Seed: rand.Int64(),
 			Even:        b.config.Conf.Bool(config.TopologyDisableLoadawareMessaging, false),
 			HigherBound: b.config.Conf.Float(config.TopologyLocalityawareHigherBound, 0.8),
 			LowerBound:  b.config.Conf.Float(config.TopologyLocalityawareLowerBound, 0.2),
@@ -311,6 +314,9 @@ func (b *builder) wire(c *core) error {
 		b.equip(t, routes)
 	}
 	c.tasks[0].stats.Queue("receive-queue", c.queue)
+	if s := c.tasks[0].spout; s != nil {
+		s.countSkips()
+	}
 	return nil
 }
 
@@ -323,10 +329,10 @@ func (b *builder) equip(t *task, routes map[string]*transfer.Route) {
 		t.ackSources[kind] = b.sources(t.id, name)
 		t.ackStats[kind] = t.stats.Output(name)
 	}
-	make := func(name string) out { return out{b.sources(t.id, name), routes[name], t.stats.Output(name)} }
-	t.metrics = make(tuple.MetricsStream)
+	to := func(name string) out { return out{b.sources(t.id, name), routes[name], t.stats.Output(name)} }
+	t.metrics = to(tuple.MetricsStream)
 	if len(b.tasks[topology.EventLoggerID]) > 0 && routes[tuple.EventStream] != nil {
-		o := make(tuple.EventStream)
+		o := to(tuple.EventStream)
 		t.events = &o
 	}
 	streams := b.commons[t.component].Streams
@@ -336,7 +342,7 @@ func (b *builder) equip(t *task, routes map[string]*transfer.Route) {
 		}
 		s := &component.Stream{Name: name, Fields: streams[name].OutputFields, Direct: streams[name].Direct, Index: len(t.streams)}
 		t.streams = append(t.streams, s)
-		t.outs = append(t.outs, make(name))
+		t.outs = append(t.outs, to(name))
 	}
 }
 
@@ -357,6 +363,15 @@ func (b *builder) system(c *core) error {
 	stats.Process()
 	c.system = &systemTask{stats, out{source(streams, tuple.SystemComponent, tuple.MetricsStream, tuple.SystemTask), route, stats.Output(tuple.MetricsStream)}}
 	return nil
+}
+
+// reaches says whether an executor ever sends to a component.
+func (b *builder) reaches(c *core, id string) bool {
+	if c.component == tuple.AckerComponent && b.config.Topology.Spouts[id] != nil {
+		return true
+	}
+	return slices.Contains(b.receivers[c.component], id) ||
+		c == b.runners[0].base() && slices.Contains(b.receivers[tuple.SystemComponent], id) // the worker's own task is at home there
 }
 
 // gate says what a sender heeds when it sends to a component's target.

@@ -96,7 +96,7 @@ func (i *ids) next() int64 {
 		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 		z = (z ^ z>>27) * 0x94d049bb133111eb
 		if z ^= z >> 31; z != 0 {
-			return int64(z) //nolint:gosec // bits
+			return int64(z)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (c *core) tell(t *task, m acker.Message) {
 		t.ackStats[m.Kind].Emitted(1)
 	}
 	if c.router.Local(to) {
-		m.From = int16(t.id) //nolint:gosec // task ids have 16 bits
+		m.From = int16(t.id)
 		c.router.Tell(to, m)
 		return
 	}

@@ -182,7 +182,7 @@ func TestDataPoints(t *testing.T) {
 		pass(25 * time.Second)
 		b.stop()
 		text := strings.Join(lines.all(), "\n")
-		for _, want := range []string{"mine", "80", "receive-queue-population", "__emit-count-default", "__system", "memory"} {
+		for _, want := range []string{"mine", "80", "receive-queue-population", "__emit-count-default", "__system", "memory", "__skipped-inactive-ms"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not among the lines:\n%s", want, text)
 			}

@@ -32,7 +32,7 @@ func TestTimeoutReplays(t *testing.T) {
 		top.Spout("spout", numbers(n, func(int) { acked.Add(1) })).Output("n")
 		top.Bolt("lossy", func() component.Bolt {
 			return &bolt{execute: func(t *component.Tuple, out *component.Output) error {
-				i := t.Values[0].(int)
+				i := number(t.Values[0])
 				if seen[i]++; seen[i] == 1 {
 					first = time.Now()
 					return nil // neither acked nor failed
@@ -118,7 +118,7 @@ func TestActivation(t *testing.T) {
 				open:    func(*component.Context) error { seen.add("open"); return nil },
 				active:  func(active bool) { seen.add("active %v", active) },
 				closing: func() { seen.add("close") },
-				next: func(out *component.SpoutOutput) error {
+				next: func(*component.SpoutOutput) error {
 					nexts.Add(1)
 					return nil
 				},
@@ -191,7 +191,7 @@ func panics(t *testing.T) {
 				}
 				out.Ack(kept)
 			}
-			if kept = t; rand.IntN(10) == 0 || t.Values[0].(int) > n-20 {
+			if kept = t; rand.IntN(10) == 0 || number(t.Values[0]) > n-20 {
 				kept = nil
 				if err := out.Emit(t, t.Values...); err != nil {
 					return err
@@ -204,7 +204,7 @@ func panics(t *testing.T) {
 	top.Bolt("count", acks(func(t *component.Tuple, _ *component.Output) {
 		mu.Lock()
 		defer mu.Unlock()
-		came[t.Values[0].(int)]++
+		came[number(t.Values[0])]++
 	})).From("shaky").Shuffle()
 	b := start(t, top)
 	b.limit = time.Hour // of fake time, since pauses grow

@@ -19,7 +19,7 @@ const debugScale = 1000
 // debugged sends an emit to the event loggers if it is one of those to show. id is the spout's, nil for bolts.
 func (t *task) debugged(values []any, id any) {
 	share := t.debug.Load()
-	if share == 0 || rand.Int64N(100*debugScale) >= share { //nolint:gosec // no secret
+	if share == 0 || rand.Int64N(100*debugScale) >= share {
 		return
 	}
 	event := []any{t.component, id, time.Now().UnixMilli(), values}
@@ -41,7 +41,7 @@ func (l eventLogger) Execute(t *component.Tuple, out *component.Output) error {
 		out.Ack(t)
 		return nil
 	}
-	at, _ := t.Values[2].(int64) //nolint:errcheck // 1970 shows that it was none
+	at, _ := t.Values[2].(int64) // else 1970 shows that it was none
 	id := ""
 	if t.Values[1] != nil {
 		id = fmt.Sprint(t.Values[1])

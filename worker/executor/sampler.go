@@ -24,7 +24,7 @@ func (s *sampler) hit() bool {
 
 // draw chooses the next event: in the row that begins after this one.
 func (s *sampler) draw() bool {
-	place := rand.IntN(s.rate) //nolint:gosec // no secret
+	place := rand.IntN(s.rate)
 	s.left = s.rest + place
 	s.rest = s.rate - 1 - place
 	return true

@@ -14,6 +14,9 @@ type shellSpout struct {
 
 	nursery nursery
 	opened  bool
+
+	why    int   // the last turn left its children unasked, see skipping
+	looked int64 // when that was
 }
 
 func newShellSpout(s *spout) *shellSpout {
@@ -24,7 +27,7 @@ func newShellSpout(s *spout) *shellSpout {
 
 func (s *shellSpout) live(ctx context.Context) error {
 	s.begin()
-	s.opened = false
+	s.opened, s.why = false, -1
 	return s.nursery.run(ctx)
 }
 
@@ -34,6 +37,7 @@ func (s *shellSpout) turn(now int64) plan {
 	if phase == closing {
 		return plan{over: true}
 	}
+	s.skipped(s.why, now-s.looked)
 	s.answers()
 	s.timers.run(now)
 	s.opened = s.opened || active && phase == running
@@ -53,6 +57,7 @@ func (s *shellSpout) turn(now int64) plan {
 		until = min(until, s.ask(now))
 	}
 	s.show()
+	s.why, s.looked = s.skipping(), now
 	return plan{until: until, heed: true}
 }
 

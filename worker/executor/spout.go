@@ -23,6 +23,7 @@ type spout struct {
 	old     []pending // scratch: timed out
 
 	on        bool // opened and told to be active
+	skips     skips
 	idleSince int64
 	instances []instance
 	made      component.Spout // made already, nil once it is in use
@@ -180,7 +181,7 @@ func (s *spout) runLinked() error {
 		if made == nil {
 			return fmt.Errorf("spout %s is not linked into this program", s.component)
 		}
-		acks, _ := made.(component.Acker) //nolint:errcheck // nil is the answer for one that does not care
+		acks, _ := made.(component.Acker) // nil if it does not care
 		s.instances = append(s.instances, instance{t, made, component.NewSpoutOutput(t, t.streams), acks})
 		t.linked = made
 	}
@@ -274,6 +275,8 @@ func (s *spout) nexts() bool {
 func (s *spout) stand() {
 	s.router.Flush()
 	s.show()
+	began, why := s.now(), s.skipping()
+	defer func() { s.skipped(why, s.now()-began) }()
 	if s.router.Full() && s.router.Room(s.wake) {
 		return
 	}

@@ -71,8 +71,8 @@ func (e *Engine) loads(now int64) grouping.Load {
 			if e.byTask[i] != nil {
 				continue
 			}
-			if load, ok := e.config.Remote.Load(int32(i)); ok { //nolint:gosec // task ids have 16 bits
-				s.load[int32(i)] = load //nolint:gosec // as above
+			if load, ok := e.config.Remote.Load(int32(i)); ok {
+				s.load[int32(i)] = load
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (e *Engine) Refuse(task int32, anchors []tuple.Anchor, err error) {
 	for _, a := range anchors {
 		to := e.ackers[acker.Choose(a.Root, len(e.ackers))]
 		if router.Local(to) {
-			router.Tell(to, acker.Message{Root: a.Root, From: int16(task), Kind: acker.Fail}) //nolint:gosec // task ids have 16 bits
+			router.Tell(to, acker.Message{Root: a.Root, From: int16(task), Kind: acker.Fail})
 		} else {
 			router.Send(to, &tuple.Tuple{Source: t.ackSources[acker.Fail], Anchor: tuple.Anchor{Root: a.Root}})
 		}
@@ -132,7 +132,7 @@ func (e *Engine) borrowRouter() *transfer.Router {
 		switch {
 		case task == 0:
 		case c == nil:
-			targets[task] = transfer.Elsewhere(int32(task)) //nolint:gosec // task ids have 16 bits
+			targets[task] = transfer.Elsewhere(int32(task))
 		case byExecutor[c] == nil:
 			byExecutor[c] = transfer.Local(c.inbox)
 			fallthrough
@@ -167,4 +167,4 @@ func (c *core) queue() metrics.Queue {
 	}
 }
 
-func (c *core) last() int32 { return c.first + int32(len(c.tasks)) - 1 } //nolint:gosec // task ids have 16 bits
+func (c *core) last() int32 { return c.first + int32(len(c.tasks)) - 1 }

@@ -170,11 +170,11 @@ func (t *task) sendJoined(o *out, to []int32, anchors []*tuple.Tuple, values []a
 }
 
 func join(t *tuple.Tuple, root, edge int64) {
-	switch {
-	case t.Anchor.Root == 0:
+	switch t.Anchor.Root {
+	case 0:
 		t.Anchor = tuple.Anchor{Root: root, Edge: edge}
 		return
-	case t.Anchor.Root == root:
+	case root:
 		t.Anchor.Edge ^= edge
 		return
 	}

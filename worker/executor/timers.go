@@ -64,8 +64,8 @@ func (c *core) sendPoints(o *out, points []tuple.DataPoint, task int32, interval
 	}
 	cfg := &c.engine.config
 	values := []any{tuple.TaskInfo{
-		Host: cfg.Host, Port: int32(cfg.Port), Component: o.source.Component, Task: task, //nolint:gosec // a port
-		Time: now.Unix(), Interval: int32(interval), //nolint:gosec // seconds
+		Host: cfg.Host, Port: int32(cfg.Port), Component: o.source.Component, Task: task,
+		Time: now.Unix(), Interval: int32(interval),
 	}, list}
 	to, err := o.route.Choose(values, nil)
 	if err != nil {

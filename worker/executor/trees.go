@@ -122,12 +122,12 @@ func kindOf(stream string) acker.Kind {
 // fromTuple reads a message about a tree that came from another worker: without Values it lies in the tuple's numbers, see [tuple.Tuple].
 func fromTuple(t *tuple.Tuple) (m acker.Message, ok bool) {
 	m.Kind = kindOf(t.Stream)
-	m.From = int16(t.Task) //nolint:gosec // task ids have 16 bits
+	m.From = int16(t.Task)
 	if m.Kind == 0 {
 		return m, false
 	}
 	if t.Values == nil {
-		m.Root, m.Value, m.Task = t.Anchor.Root, t.Anchor.Edge, int32(t.Children) //nolint:gosec // an unknown task is not answered
+		m.Root, m.Value, m.Task = t.Anchor.Root, t.Anchor.Edge, int32(t.Children)
 		return m, true
 	}
 	number := func(i int) int64 {
@@ -147,7 +147,7 @@ func fromTuple(t *tuple.Tuple) (m acker.Message, ok bool) {
 	switch {
 	case t.Component == tuple.AckerComponent || m.Kind == acker.Fail || m.Kind == acker.Reset:
 	case m.Kind == acker.Init:
-		m.Value, m.Task = number(1), int32(number(2)) //nolint:gosec // an unknown task is not answered
+		m.Value, m.Task = number(1), int32(number(2))
 	default:
 		m.Value = number(1)
 	}

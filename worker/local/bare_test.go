@@ -82,7 +82,7 @@ func bareBolt(tuples <-chan []*tuple.Tuple, trees chan<- []acker.Message, end <-
 		case batch := <-tuples:
 			acks := make([]acker.Message, 0, bareBatch)
 			for _, t := range batch {
-				n, _ := t.Values[0].(int64) //nolint:errcheck // it is one
+				n, _ := t.Values[0].(int64)
 				sum += n
 				acks = append(acks, acker.Message{Root: t.Anchor.Root, Value: t.Anchor.Edge, Kind: acker.Ack})
 			}

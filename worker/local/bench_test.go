@@ -44,6 +44,7 @@ func (b *sink) Execute(t *component.Tuple, out *component.Output) error {
 
 // throughput runs a spout, a bolt and an acker until b.N tuples came to where they are counted.
 func throughput(b *testing.B, tracked bool) {
+	b.Helper()
 	var count atomic.Int64
 	top := component.NewTopology("bench").Ackers(1)
 	counted := new(atomic.Int64)

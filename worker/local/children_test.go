@@ -11,10 +11,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asChild) != "" {
 		if err := component.ServeAny(context.Background(), childRegistry{}, component.Pipes{In: os.Stdin, Out: os.Stdout}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			os.Exit(1) //nolint:forbidigo // this is the main of a child
 		}
 		return
 	}
@@ -40,33 +40,31 @@ func TestMain(m *testing.M) {
 type childRegistry struct{}
 
 func (childRegistry) NewSpout(id string) component.Spout {
-	switch id {
-	case "child-spout":
+	if id == "child-spout" {
 		return &childSpout{}
 	}
 	return nil
 }
 
 func (childRegistry) NewBolt(id string) component.Bolt {
-	switch id {
-	case "child-bolt":
-		return component.Basic(func(t *component.Tuple, out *component.BasicOutput) error {
-			if t.IsTick() {
-				return out.EmitOn("ticks", "tick")
-			}
-			if err := out.Emit(t.Values...); err != nil {
-				return err
-			}
-			switch rand.IntN(2000) {
-			case 0:
-				os.Exit(3)
-			case 1:
-				return errors.New("no luck")
-			}
-			return nil
-		})
+	if id != "child-bolt" {
+		return nil
 	}
-	return nil
+	return component.Basic(func(t *component.Tuple, out *component.BasicOutput) error {
+		if t.IsTick() {
+			return out.EmitOn("ticks", "tick")
+		}
+		if err := out.Emit(t.Values...); err != nil {
+			return err
+		}
+		switch rand.IntN(2000) {
+		case 0:
+			os.Exit(3) //nolint:forbidigo // a child that dies
+		case 1:
+			return errors.New("no luck")
+		}
+		return nil
+	})
 }
 
 // childSpout emits numbers, again when they fail, and then says that all are acked.
@@ -159,8 +157,8 @@ func TestChildBolts(t *testing.T) {
 	top.Bolt("ticks", ticks.bolt).FromStream("child-bolt", "ticks").Shuffle()
 	sum := nurse(t, top, func(done func()) { book = newLedger(n, done) }, Options{})
 	for i := range n {
-		if seen.count(fmt.Sprint(i)) == 0 || book.acked[i] != 1 {
-			t.Fatalf("number %d came %d times and was acked %d times", i, seen.count(fmt.Sprint(i)), book.acked[i])
+		if seen.count(strconv.Itoa(i)) == 0 || book.acked[i] != 1 {
+			t.Fatalf("number %d came %d times and was acked %d times", i, seen.count(strconv.Itoa(i)), book.acked[i])
 		}
 	}
 	deaths, unlucky := 0, 0
@@ -229,20 +227,4 @@ func (c *tally) count(text string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen[text]
-}
-
-// eventually waits for something.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-limit.C:
-			t.Fatalf("it never came that %s", what)
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -69,7 +70,7 @@ func Engine(name string, user *storm.StormTopology, conf config.Conf, o Options,
 	if err != nil {
 		return nil, fmt.Errorf("conf: %w", err)
 	}
-	id := name + "-1-" + fmt.Sprint(time.Now().Unix())
+	id := name + "-1-" + strconv.FormatInt(time.Now().Unix(), 10)
 	normal["topology.name"], normal["storm.id"] = name, id
 	whole := config.Merge(defaults, normal)
 	user, err = topology.Normalize(whole, user)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/thrift/storm"
 )
@@ -55,7 +56,10 @@ func (l *ledger) Next(out *component.SpoutOutput) error {
 func (l *ledger) Ack(id any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := id.(int)
+	n, ok := id.(int)
+	if !ok {
+		panic(id)
+	}
 	delete(l.out, n)
 	l.acked[n]++
 	if len(l.acked) == l.to-l.from {
@@ -66,7 +70,10 @@ func (l *ledger) Ack(id any) {
 func (l *ledger) Fail(id any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := id.(int)
+	n, ok := id.(int)
+	if !ok {
+		panic(id)
+	}
 	delete(l.out, n)
 	l.open = append(l.open, n)
 }
@@ -135,8 +142,9 @@ func TestTrees(t *testing.T) {
 		return component.Basic(func(t *component.Tuple, _ *component.BasicOutput) error {
 			mu.Lock()
 			defer mu.Unlock()
-			seen[t.Values[0].(string)]++
-			return nil
+			text, err := component.String(t, "text")
+			seen[text]++
+			return err
 		})
 	}).From("split").Shuffle().Parallelism(2)
 	sum := finish(t, top, func(done func()) { book = newLedger(n, done) }, Options{})

@@ -5,6 +5,7 @@ package transfer
 // This file holds what waits for an executor.
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -120,12 +121,9 @@ func (in *Inbox) await(w chan struct{}) bool {
 	if !in.over.Load() {
 		return false
 	}
-	for _, other := range in.waiters {
-		if other == w {
-			return true
-		}
+	if !slices.Contains(in.waiters, w) {
+		in.waiters = append(in.waiters, w)
 	}
-	in.waiters = append(in.waiters, w)
 	return true
 }
 

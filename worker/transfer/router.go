@@ -5,6 +5,8 @@ package transfer
 // This file holds the sending side: what collects tuples for each receiver.
 
 import (
+	"slices"
+
 	"github.com/gust-stream/gust/tuple"
 	"github.com/gust-stream/gust/worker/acker"
 )
@@ -145,8 +147,10 @@ func (r *Router) Flush() {
 	if len(r.out) > 0 {
 		r.sendOut()
 	}
-	for i := 0; i < len(r.dirty); i++ { // Refused may add some
-		to := r.dirty[i]
+	for len(r.dirty) > 0 { // Refused may add some
+		last := len(r.dirty) - 1
+		to := r.dirty[last]
+		r.dirty = r.dirty[:last]
 		to.dirty = false
 		switch {
 		case to.batch != nil:
@@ -155,7 +159,6 @@ func (r *Router) Flush() {
 			r.check(to)
 		}
 	}
-	r.dirty = r.dirty[:0]
 }
 
 // check notes a target whose gates are closed.
@@ -163,12 +166,9 @@ func (r *Router) check(to *Target) {
 	if !r.closed(to) {
 		return
 	}
-	for _, other := range r.full {
-		if other == to {
-			return
-		}
+	if !slices.Contains(r.full, to) {
+		r.full = append(r.full, to)
 	}
-	r.full = append(r.full, to)
 }
 
 func (r *Router) closed(to *Target) bool {
@@ -177,13 +177,10 @@ func (r *Router) closed(to *Target) bool {
 			return true
 		}
 	}
-	for _, task := range to.RemoteGates {
-		if r.remote.Blocked(task) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(to.RemoteGates, r.blocked)
 }
+
+func (r *Router) blocked(task int32) bool { return r.remote.Blocked(task) }
 
 // Full says whether the executor should wait, as far as was seen when something was handed over.
 func (r *Router) Full() bool { return len(r.full) > 0 }
@@ -197,10 +194,7 @@ func (r *Router) Room(w chan struct{}) bool {
 		for _, in := range to.Gates {
 			waits = in.await(w) || waits
 		}
-		for _, task := range to.RemoteGates {
-			waits = waits || r.remote.Blocked(task)
-		}
-		if waits {
+		if waits || slices.ContainsFunc(to.RemoteGates, r.blocked) {
 			still = append(still, to)
 		}
 	}

@@ -5,8 +5,8 @@ package transfer
 // This file tests who waits for whom, inboxes, routers and routes.
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -44,7 +44,7 @@ func TestNobodyWaitsInACircle(t *testing.T) {
 		receivers := map[string][]string{}
 		edges := rapid.SliceOfN(rapid.IntRange(0, n*n-1), 0, 20).Draw(t, "edges")
 		for _, e := range edges {
-			from, to := fmt.Sprint(e/n), fmt.Sprint(e%n)
+			from, to := strconv.Itoa(e/n), strconv.Itoa(e%n)
 			if !slices.Contains(receivers[from], to) {
 				receivers[from] = append(receivers[from], to)
 			}
