@@ -25,10 +25,10 @@ const childVariable = "GUST_TEST_WORKER"
 func childMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	factory := Idle
+	factory := newIdle
 	if os.Getenv(childVariable) == "stubborn" {
 		factory = func(s Setup) (Engine, error) {
-			e, err := Idle(s)
+			e, err := newIdle(s)
 			return stubborn{e}, err
 		}
 	}

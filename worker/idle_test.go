@@ -13,8 +13,8 @@ import (
 // idle holds a slot and runs nothing.
 type idle struct{ connected chan struct{} }
 
-// Idle makes an engine that runs nothing: every executor is there and has no statistics.
-func Idle(Setup) (Engine, error) {
+// newIdle makes an engine that runs nothing: every executor is there and has no statistics.
+func newIdle(Setup) (Engine, error) {
 	e := idle{make(chan struct{})}
 	close(e.connected)
 	return e, nil
