@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -43,7 +42,7 @@ type options struct {
 func execute(args []string) int {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.rows, "rows", "", "comma-separated rows (--list names them); default all")
+	flags.StringVar(&o.rows, "rows", "", "comma-separated rows or groups of them (--list names both); default all")
 	flags.IntVar(&o.reps, "reps", 5, "repetitions of each row on each side")
 	flags.IntVar(&o.long, "long-reps", 1, "repetitions of the rows that wait for minutes on stock Storm")
 	flags.IntVar(&o.work, "worker-reps", 3, "repetitions of the rows about what workers do, some ten minutes each")
@@ -75,8 +74,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	groups := measure.Groups()
 	if o.list {
 		for _, g := range groups {
+			fmt.Fprintf(out, "%s: %s\n", g.ID, g.Name)
 			for _, row := range g.Rows {
-				fmt.Fprintf(out, "%-16s %s (%s)\n", row.ID, row.Title, row.Target)
+				fmt.Fprintf(out, "  %-20s %s (%s)\n", row.ID, row.Title, row.Target)
 			}
 		}
 		return nil
@@ -140,24 +140,33 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	return errors.Join(faults...)
 }
 
-// choose gives the ids of the rows that are asked for.
+// choose gives the ids of the rows that are asked for, by their own ids or by their group's. Where a row and a group share one it is
+// the row.
 func choose(groups []measure.Group, list string) (map[string]bool, error) {
-	wanted := map[string]bool{}
+	wanted, members := map[string]bool{}, map[string][]string{}
 	var known []string
+	for _, g := range groups {
+		for _, row := range g.Rows {
+			members[g.ID] = append(members[g.ID], row.ID)
+		}
+	}
 	for _, g := range groups {
 		for _, row := range g.Rows {
 			known = append(known, row.ID)
 			wanted[row.ID] = list == ""
+			members[row.ID] = []string{row.ID}
 		}
 	}
 	if list == "" {
 		return wanted, nil
 	}
 	for id := range strings.SplitSeq(list, ",") {
-		if !slices.Contains(known, id) {
+		if members[id] == nil {
 			return nil, fmt.Errorf("no row %q; there are %s", id, strings.Join(known, ", "))
 		}
-		wanted[id] = true
+		for _, row := range members[id] {
+			wanted[row] = true
+		}
 	}
 	return wanted, nil
 }

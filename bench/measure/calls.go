@@ -27,6 +27,7 @@ const (
 
 func calls() Group {
 	return Group{
+		ID:   "calls",
 		Name: "calls to Nimbus",
 		Rows: []report.Row{
 			{

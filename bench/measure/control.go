@@ -19,6 +19,7 @@ const idle = 10 * time.Second
 
 func control() Group {
 	return Group{
+		ID:   "control",
 		Name: "control plane",
 		Rows: []report.Row{
 			{

@@ -30,6 +30,7 @@ const (
 func failover() Group {
 	const title = "kill -9 of a supervisor and its worker until another supervisor's worker acks"
 	return Group{
+		ID:   "failover",
 		Name: "failover",
 		Rows: []report.Row{
 			{

@@ -51,7 +51,7 @@ func goWorkerRows() []report.Row {
 	packed := rate("python-msgpack-alone", splitter+", pystorm, msgpack, beside the child in a bare pipe", pythonMsgpack, 0.9,
 		"at least 0.9 of the child alone")
 	packed.Stock, packed.Beside = pythonMsgpack+"alone", "child alone"
-	beside := rate("python-msgpack", splitter+", gust on pystorm with msgpack, stock on storm.py with JSON", pythonMsgpack, 0, "(printed)")
+	beside := rate("python-msgpack", splitter+", gust on pystorm with msgpack, stock on storm.py with JSON", pythonMsgpack, 0, "printed")
 	beside.Stock = pythonJSON + "stock"
 	each := rate("unacked", "spout and bolt, unacked, one worker, tuples a second and core used", unacked, 3e6, "at least 3 million")
 	each.Alone = true
@@ -81,7 +81,7 @@ func goWorkerRows() []report.Row {
 }
 
 func goWorkers() Group {
-	return Group{Name: "workers without a JVM", Rows: goWorkerRows(), Measure: measureGoWorkers}
+	return Group{ID: "go-worker", Name: "workers without a JVM", Rows: goWorkerRows(), Measure: measureGoWorkers}
 }
 
 // loads are the topologies that are run, in this order.

@@ -17,6 +17,7 @@ import (
 func passes() Group {
 	const size = "1,000 supervisors, 300 topologies, 12,000 executors (Go benchmark)"
 	return Group{
+		ID:   "passes",
 		Name: "scheduling passes",
 		Rows: []report.Row{
 			{

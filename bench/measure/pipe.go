@@ -125,8 +125,8 @@ func newPipe(stdin io.Writer, stdout io.Reader, f codec.Format, pids string) (*p
 	if err != nil {
 		return nil, err
 	}
-	at := bytes.Index(message, []byte(id))
-	p.before, p.after = message[:at], codec.End(bytes.Clone(message[at+len(id):]), f)
+	before, after, _ := bytes.Cut(message, []byte(id))
+	p.before, p.after = before, codec.End(bytes.Clone(after), f)
 	_, err = p.out.Write(codec.End(hello, f))
 	return p, errors.Join(err, p.out.Flush())
 }

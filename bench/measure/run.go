@@ -18,6 +18,7 @@ import (
 
 // Group is rows that are measured together.
 type Group struct {
+	ID      string
 	Name    string
 	Rows    []report.Row
 	Measure func(context.Context, *Run) error

@@ -39,6 +39,7 @@ const (
 
 func workers() Group {
 	return Group{
+		ID:   "workers",
 		Name: "workers",
 		Rows: []report.Row{
 			{

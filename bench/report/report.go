@@ -50,7 +50,8 @@ func (r Report) Markdown(out io.Writer) error {
 		if res.Beside != "" {
 			beside = res.Beside + ": " + beside
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s |\n", res.Title, beside, r.cell(res, res.Gust, res.GustMedian), res.ratio(), res.Target, reached)
+		gust := r.cell(res, res.Gust, res.GustMedian)
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s |\n", res.Title, beside, gust, res.ratio(), res.Target, reached)
 	}
 	for _, res := range r.Results {
 		if res.Note != "" {

@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gust-stream/gust/internal/testbed"
+	"golang.org/x/sys/unix"
 )
 
 // jiffy is the unit of times in /proc, which is the same on all machines that Linux runs on today.
