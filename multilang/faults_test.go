@@ -491,14 +491,18 @@ func TestForks(t *testing.T) {
 
 // TestSweep has an orphan that ends while its child lives on. It runs alone: it looks at all children of the test.
 func TestSweep(t *testing.T) { //nolint:paralleltest // see above
-	b := startBolt(t, Settings{}, "sh", "-c", `printf '{"pid":1}\nend\n'; sh -c 'sleep 0 & printf "{\"command\":\"log\",\"msg\":\"%d\"}\nend\n" $!'; exec sleep 1000`)
+	b := startBolt(t, Settings{}, "sh", "-c", `printf '{"pid":1}\nend\n'; sh -c 'sleep 1000 & printf "{\"command\":\"log\",\"msg\":\"%d\"}\nend\n" $!'; exec sleep 1000`)
 	b.until("the orphan's number", func() bool { return len(b.logs) == 1 })
 	pid, err := strconv.Atoi(strings.TrimPrefix(b.logs[0], "2 "))
 	if err != nil {
 		t.Fatal(err)
 	}
 	orphan := func() stat { s, _ := readStat(pid); return s }
-	b.until("the orphan's end", func() bool { return orphan().state == 'Z' && orphan().parent == os.Getpid() })
+	b.until("the orphan to be ours", func() bool { return orphan().parent == os.Getpid() })
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	b.until("the orphan's end", func() bool { return orphan().state == 'Z' })
 	var s sweeper
 	s.sweep()
 	if orphan().state != 'Z' {

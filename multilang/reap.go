@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,31 +76,35 @@ func (p *process) end(wait time.Duration) string {
 
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.pid, s) }
 
-// killAll kills the group and those that left it, and looks until none is alive, since a process may start others meanwhile. It gives
-// those that had left the group.
+// killAll kills the group and those that left it, and looks until none is alive, since a process may start others meanwhile. It looks
+// twice: one that is just becoming another program has no environment to be known by. It gives those that had left the group.
 func (p *process) killAll() []int {
 	p.signal(syscall.SIGKILL)
-	var killed []int
+	killed := map[int]bool{}
 	tick := time.NewTicker(killLook)
 	defer tick.Stop()
-	for until := time.Now().Add(killLimit); time.Now().Before(until); <-tick.C {
-		others := p.relatives()
-		if len(others) == 0 {
-			break
-		}
-		for _, pid := range others {
+	none := 0
+	for until := time.Now().Add(killLimit); none < 2 && time.Now().Before(until); <-tick.C {
+		none++
+		for _, pid := range p.relatives() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
+			killed[pid] = true
+			none = 0
 		}
-		killed = append(killed, others...)
+		for pid := range killed { // one that is ending has lost its environment already
+			if stat, ok := readStat(pid); ok && stat.alive() {
+				none = 0
+			}
+		}
 	}
-	return killed
+	return slices.Collect(maps.Keys(killed))
 }
 
 // relatives are processes of the child's that are alive, the child itself not counted.
 func (p *process) relatives() []int {
 	var found []int
 	for pid, stat := range processes() {
-		if pid == p.pid || pid == os.Getpid() || stat.state == 'Z' || stat.state == 'X' {
+		if pid == p.pid || pid == os.Getpid() || !stat.alive() {
 			continue
 		}
 		if stat.group == p.pid || stat.session == p.pid || p.marked(pid) {
@@ -138,6 +144,8 @@ type stat struct {
 	parent         int
 	group, session int
 }
+
+func (s stat) alive() bool { return s.state != 'Z' && s.state != 'X' }
 
 // readStat reads a process's line; its name may hold anything, so it is read from behind that.
 func readStat(pid int) (stat, bool) {
