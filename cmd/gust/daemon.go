@@ -112,20 +112,31 @@ func connectCluster(ctx context.Context, conf config.Conf, log *zap.Logger) (*cl
 		Scheme:         conf.String(config.StormZookeeperAuthScheme, ""),
 		Auth:           []byte(conf.String(config.StormZookeeperAuthPayload, "")),
 	}
-	for {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		state, err := cluster.Connect(ctx, cfg, log.Named("cluster"))
 		if _, unknown := errors.AsType[*net.DNSError](err); err == nil || ctx.Err() != nil || !unknown && !errors.Is(err, context.DeadlineExceeded) {
 			return state, err
 		}
 		log.Warn("cluster state not reached, trying again", zap.Error(err))
-		if err := clock.Wait(ctx, connectPause); err != nil {
+		if err := clock.Wait(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// connectPause is the wait between two tries to reach the cluster state.
-const connectPause = time.Second
+// firstPause and lastPause frame the growing wait between two tries to reach the cluster state.
+const (
+	firstPause = time.Second
+	lastPause  = 15 * time.Second
+)
+
+// told gives what a start that went wrong ends with: nothing where the daemon was told to stop meanwhile.
+func told(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
 
 // quiet turns the end of a context, which is how a daemon is told to stop, into success.
 func quiet(err error) error {

@@ -32,7 +32,7 @@ func newNimbus() *cobra.Command {
 			}
 			state, err := connectCluster(cmd.Context(), conf, log)
 			if err != nil {
-				return err
+				return told(cmd.Context(), err)
 			}
 			defer state.Close()
 			files, err := openfiles.OfProcess()

@@ -36,7 +36,7 @@ func newSupervisor() *cobra.Command {
 			}
 			state, err := connectCluster(cmd.Context(), conf, log)
 			if err != nil {
-				return err
+				return told(cmd.Context(), err)
 			}
 			defer state.Close()
 			files, err := openfiles.OfProcess()
