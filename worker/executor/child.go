@@ -55,10 +55,11 @@ type nursery struct {
 	turn     func(now int64) plan      // does what there is to do
 	died     func(c *child, now int64) // a child is over
 
-	lease sync.Mutex // guards the executor and all below; its goroutine holds it except while it waits
-	lent  bool       // it waits
-	plan  plan       // for what
-	fault error      // a panic on a lender's goroutine
+	lease   sync.Mutex // guards the executor and all below; its goroutine holds it except while it waits
+	lent    bool       // it waits
+	plan    plan       // for what
+	fault   error      // a panic on a lender's goroutine
+	flushed int64      // when what was sent was last handed over
 
 	ctx    context.Context //nolint:containedctx // of one life of the executor, which begins and ends within one call
 	events chan *multilang.Batch
@@ -212,6 +213,20 @@ func (n *nursery) start(now int64, started func(*child)) int64 {
 		started(c)
 	}
 	return next
+}
+
+// flush hands over what was sent. While a child is busy, so that more is to come soon, this is done each millisecond only: a child that waits for
+// an answer after each of its emits would else have somebody woken for each. It gives the time to call it again.
+func (n *nursery) flush(now int64, busy bool) int64 {
+	switch {
+	case !n.core.router.Pending():
+		return never
+	case busy && now-n.flushed < maxWait:
+		return n.flushed + maxWait
+	}
+	n.flushed = now
+	n.core.router.Flush()
+	return never
 }
 
 // stop ends all children and waits until they are gone.

@@ -72,6 +72,42 @@ func TestEmits(t *testing.T) {
 	}
 }
 
+// TestStreamsDoNotMix emits in turns on a stream that always goes to the same tasks and on one that does not.
+func TestStreamsDoNotMix(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	var all, keyed, wrong atomic.Int64
+	takes := func(stream string, count *atomic.Int64) func() component.Bolt {
+		return acks(func(t *component.Tuple, _ *component.Output) {
+			if t.Stream != stream {
+				wrong.Add(1)
+			}
+			count.Add(1)
+		})
+	}
+	top := component.NewTopology("mix").Ackers(1)
+	top.Spout("spout", func() component.Spout {
+		i := 0
+		return &spout{next: func(out *component.SpoutOutput) error {
+			if i++; i > n {
+				return nil
+			}
+			if err := out.Stream("all").Send(component.Options{}, i); err != nil {
+				return err
+			}
+			return out.Stream("keyed").Send(component.Options{}, i)
+		}}
+	}).Stream("all", "n").Stream("keyed", "n")
+	top.Bolt("all", takes("all", &all)).FromStream("spout", "all").All().Parallelism(3)
+	top.Bolt("keyed", takes("keyed", &keyed)).FromStream("spout", "keyed").Fields("n").Parallelism(4)
+	b := start(t, top)
+	b.eventually("all have come", func() bool { return all.Load() >= 3*n && keyed.Load() >= n })
+	b.stop()
+	if all.Load() != 3*n || keyed.Load() != n || wrong.Load() != 0 {
+		t.Errorf("%d and %d came, %d to the wrong bolt", all.Load(), keyed.Load(), wrong.Load())
+	}
+}
+
 func TestSettledOnce(t *testing.T) {
 	t.Parallel()
 	var acked atomic.Int64

@@ -6,6 +6,7 @@ package executor
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gust-stream/gust/tuple"
 )
@@ -47,7 +48,8 @@ func (b *shellBolt) turn(now int64) plan {
 	if !full {
 		space = b.feed()
 	}
-	b.router.Flush()
+	busy := slices.ContainsFunc(b.nursery.children, func(c *child) bool { return c.running && c.bolt.Held() > 0 })
+	until = min(until, b.nursery.flush(now, busy && !full))
 	b.show()
 	return plan{until: until, heed: space, deaf: full}
 }

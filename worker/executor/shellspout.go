@@ -6,6 +6,7 @@ package executor
 
 import (
 	"context"
+	"slices"
 )
 
 // shellSpout is an executor of such spouts.
@@ -52,10 +53,11 @@ func (s *shellSpout) turn(now int64) plan {
 			}
 		})
 	}
-	s.router.Flush()
 	if !s.router.Full() || s.router.Room(s.wake) {
 		until = min(until, s.ask(now))
 	}
+	busy := slices.ContainsFunc(s.nursery.children, func(c *child) bool { return c.running && c.asked })
+	until = min(until, s.nursery.flush(now, busy && !s.router.Full()))
 	s.show()
 	s.why, s.looked = s.skipping(), now
 	return plan{until: until, heed: true}

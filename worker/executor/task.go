@@ -68,9 +68,7 @@ func (t *task) Emit(s *component.Stream, anchor *tuple.Tuple, more []*tuple.Tupl
 	if err != nil {
 		return nil, fmt.Errorf("emit on stream %q: %w", s.Name, err)
 	}
-	if cap(to) > cap(t.chosen) {
-		t.chosen = to[:0]
-	}
+	t.chosen = to
 	t.send(o, to, anchor, more, id, values)
 	if want {
 		return slices.Clone(to), nil

@@ -6,13 +6,16 @@ package local
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gust-stream/gust/internal/testbed"
 	"github.com/gust-stream/gust/multilang/component"
+	"github.com/gust-stream/gust/thrift/storm"
 )
 
 // numbers is a spout that emits numbers as fast as it may, with ids if tracked.
@@ -72,11 +75,17 @@ func throughput(b *testing.B, tracked bool) {
 // begin runs a topology until stop is called.
 func begin(b *testing.B, top *component.Topology) (stop func()) {
 	b.Helper()
+	return beginWith(b, top, Options{Registry: top}, func(*storm.StormTopology) {})
+}
+
+func beginWith(b *testing.B, top *component.Topology, o Options, change func(*storm.StormTopology)) (stop func()) {
+	b.Helper()
 	user, err := top.Storm()
 	if err != nil {
 		b.Fatal(err)
 	}
-	engine, err := Engine("bench", user, top.Conf(), Options{Registry: top}, nil)
+	change(user)
+	engine, err := Engine("bench", user, top.Conf(), o, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -204,3 +213,51 @@ func cpu() int64 {
 
 func BenchmarkAcked(b *testing.B)   { throughput(b, true) }
 func BenchmarkUnacked(b *testing.B) { throughput(b, false) }
+
+// BenchmarkPython gives sentences a second through a splitter in Python that asks for task ids, between a linked spout and a linked bolt. What
+// the same child does in a bare pipe is measured beside package multilang's drivers.
+func BenchmarkPython(b *testing.B) {
+	children, err := testbed.Find("GUST_MULTILANG_CHILDREN", filepath.Join("build", "multilang"), "storm.py", "make multilang-children")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Setenv("PYTHONPATH", children)
+	resources, err := filepath.Abs(filepath.Join("..", "..", "multilang", "testdata"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var acked atomic.Int64
+	top := component.NewTopology("bench").Ackers(1).MaxSpoutPending(1000)
+	top.Spout("spout", func() component.Spout { return &sentences{acked: &acked} }).Output("sentence")
+	top.Bolt("child-split", nil).From("spout").Shuffle().Output("word")
+	top.Bolt("count", func() component.Bolt { return &sink{new(atomic.Int64)} }).From("child-split").Fields("word")
+	stop := beginWith(b, top, Options{Registry: mixed{top}, Resources: resources}, func(user *storm.StormTopology) {
+		user.Bolts["child-split"].BoltObject = &storm.ComponentObject{Shell: &storm.ShellComponent{
+			ExecutionCommand: filepath.Join(children, "venv", "bin", "python"), Script: "split.py",
+		}}
+	})
+	for tick := time.NewTicker(time.Millisecond); acked.Load() == 0; {
+		<-tick.C
+	}
+	begun := acked.Load()
+	b.ResetTimer()
+	for tick := time.NewTicker(time.Millisecond); acked.Load() < begun+int64(b.N); {
+		<-tick.C
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(acked.Load()-begun)/b.Elapsed().Seconds(), "sentences/s")
+	stop()
+}
+
+type sentences struct {
+	n     int64
+	acked *atomic.Int64
+}
+
+func (s *sentences) Next(out *component.SpoutOutput) error {
+	s.n++
+	return out.Emit(s.n, "the cow jumped over the moon")
+}
+
+func (s *sentences) Ack(any)  { s.acked.Add(1) }
+func (s *sentences) Fail(any) {}

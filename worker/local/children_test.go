@@ -15,11 +15,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/thrift/storm"
+	"github.com/gust-stream/gust/worker/executor"
 )
 
 // asChild is set in the environment of children.
@@ -176,6 +178,46 @@ func TestChildBolts(t *testing.T) {
 		t.Errorf("%d children died, %d tuples had no luck, %d failed", deaths, unlucky, failed)
 	}
 	t.Logf("%d children died, %d ticks, %v", deaths, ticks.count("tick"), sum.Ran)
+}
+
+// TestChildWaits has a child's receiver take nothing for a while. The child has to wait, and nothing may be lost.
+func TestChildWaits(t *testing.T) {
+	t.Parallel()
+	const n = 5000
+	var book *ledger
+	top := component.NewTopology("waits").Ackers(1).Set("topology.executor.receive.buffer.size", 32)
+	top.Spout("spout", func() component.Spout { return book }).Output("text", "n")
+	top.Bolt("child-bolt", nil).From("spout").Shuffle().Output("text", "n").Stream("ticks", "t")
+	open := make(chan struct{})
+	top.Bolt("slow", func() component.Bolt {
+		return component.Basic(func(*component.Tuple, *component.BasicOutput) error {
+			<-open
+			return nil
+		})
+	}).From("child-bolt").Shuffle()
+	var sum Summary
+	ended := make(chan struct{})
+	engine := make(chan *executor.Engine, 1)
+	go func() {
+		defer close(ended)
+		sum = nurse(t, top, func(done func()) { book = newLedger(n, done) }, Options{started: func(e *executor.Engine) { engine <- e }})
+	}()
+	e := <-engine
+	last, same := int64(0), 0
+	for tick := time.NewTicker(20 * time.Millisecond); same < 25; same++ {
+		<-tick.C
+		if now := e.Counts()["child-bolt"].Emitted; now != last || now == 0 {
+			last, same = now, 0
+		}
+	}
+	if last > n/2 {
+		t.Errorf("the child emitted %d while nobody took any", last)
+	}
+	close(open)
+	<-ended
+	if len(book.acked) != n {
+		t.Errorf("%d acked: %+v", len(book.acked), sum)
+	}
 }
 
 // TestChildSpout runs a spout in a child, whose tuples fail now and then.

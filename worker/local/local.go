@@ -32,8 +32,10 @@ type Options struct {
 	// Resources is the folder that child processes work in.
 	Resources string
 	// Drain is how long tuples under way are waited for at the end; 0 is the engine's default.
-	Drain time.Duration
-	Log   *zap.Logger
+	Drain   time.Duration
+	Log     *zap.Logger
+	started func(*executor.Engine) // of tests
+
 	// Events and Metrics take lines, see [executor.Config].
 	Events, Metrics func(line string)
 }
@@ -102,6 +104,9 @@ func Run(ctx context.Context, name string, user *storm.StormTopology, conf confi
 	engine, err := Engine(name, user, conf, o, errs.add)
 	if err != nil {
 		return Summary{}, fmt.Errorf("run topology %s: %w", name, err)
+	}
+	if o.started != nil {
+		o.started(engine)
 	}
 	if o.For > 0 {
 		var cancel context.CancelFunc

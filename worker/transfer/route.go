@@ -56,13 +56,10 @@ func NewRoute(consumers []Consumer, c grouping.Context) (*Route, error) {
 	return r, nil
 }
 
-// Choose gives the tasks for a tuple. The slice is the route's, or into with the tasks in it.
+// Choose appends the tasks for a tuple.
 func (r *Route) Choose(values []any, into []int32) ([]int32, error) {
 	if r.direct != nil {
 		return nil, errDirect
-	}
-	if r.choices == nil {
-		return r.fixed, nil
 	}
 	into = append(into, r.fixed...)
 	for _, g := range r.choices {
