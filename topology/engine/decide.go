@@ -138,7 +138,7 @@ func (d *decision) kindOf(c *component) Choice {
 	choice := Choice{Engine: Go, Kind: Shell, Child: &child}
 	switch binary := c.conf.String(config.GustTopologyGoBinary, ""); {
 	case binary != "" && slices.Equal(child.Command, LinkedCommand(binary)):
-		choice.Kind, choice.Reason = Linked, "Go component of "+binary
+		choice.Kind, choice.Reason = Linked, "linked into the program resources/"+binary
 	case child.Class == "", len(known.own) == 0:
 		choice.Reason = "shell component: " + strings.Join(child.Command, " ")
 	default:
