@@ -47,7 +47,7 @@ const (
 )
 
 // NewBolt makes the driver of a bolt's task; nothing is opened or started. streams are sorted by name. Batches of several drivers may
-// share a channel.
+// share a channel. log names the component and the task.
 func NewBolt(cfg Config, streams []*component.Stream, runner component.Runner, events chan<- *Batch, log *zap.Logger) *Bolt {
 	b := &Bolt{heads: map[*tuple.Source][]byte{}}
 	b.runner = runner

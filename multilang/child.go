@@ -84,7 +84,6 @@ type executorSide struct {
 
 func newChild(cfg Config, owner driver, decode *decoder, events chan<- *Batch, log *zap.Logger) *child {
 	cfg.Settings = cfg.Settings.withDefaults()
-	log = log.With(zap.String("component_id", cfg.Component), zap.Int32("task_id", cfg.Task))
 	c := &child{
 		cfg: cfg, log: log, events: events, owner: owner, decode: decode, birth: time.Now(),
 		free: make(chan *Batch, 4), done: make(chan struct{}), faults: make(chan error, 1),

@@ -189,7 +189,7 @@ func newBed(tb testing.TB, settings Settings, command ...string) (*bed, Config) 
 func (b *bed) logger() *zap.Logger {
 	core, logs := observer.New(zapcore.DebugLevel)
 	b.logged = logs
-	return zap.New(core)
+	return zap.New(core).With(zap.String("component_id", "split"), zap.Int32("task_id", 5))
 }
 
 func (b *bed) run(run func(context.Context) error) {

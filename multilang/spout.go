@@ -32,7 +32,7 @@ type command struct {
 }
 
 // NewSpout makes the driver of a spout's task; nothing is opened or started. streams are sorted by name. Batches of several drivers
-// may share a channel.
+// may share a channel. log names the component and the task.
 func NewSpout(cfg Config, streams []*component.Stream, runner component.Runner, events chan<- *Batch, log *zap.Logger) *Spout {
 	s := &Spout{}
 	s.runner = runner
