@@ -76,6 +76,7 @@ func (a *Acker) Tell(m Message, now int64) (answer Message, ok bool) {
 		t.value ^= m.Value
 	case Fail:
 		t.failed = true
+		a.trees.Touch(m.Root) // as in Storm
 	case Reset:
 		a.trees.Touch(m.Root)
 	}

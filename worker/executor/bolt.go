@@ -44,7 +44,6 @@ func (b *bolt) runLinked() error {
 		if made == nil {
 			return fmt.Errorf("bolt %s is not linked into this program", b.component)
 		}
-		t.linked = made
 		b.bolts = append(b.bolts, made)
 		b.outputs = append(b.outputs, component.NewOutput(t, t.streams))
 	}
@@ -54,6 +53,7 @@ func (b *bolt) runLinked() error {
 				return fmt.Errorf("prepare: %w", err)
 			}
 		}
+		t.linked = b.bolts[i]
 	}
 	b.tickTimer(b.tick)
 	b.resume(b.now())

@@ -58,6 +58,7 @@ type nursery struct {
 	lease   sync.Mutex // guards the executor and all below; its goroutine holds it except while it waits
 	lent    bool       // it waits
 	plan    plan       // for what
+	until   int64      // the time at which it wakes by itself
 	fault   error      // a panic on a lender's goroutine
 	flushed int64      // when what was sent was last handed over
 
@@ -98,7 +99,8 @@ func (n *nursery) run(ctx context.Context) error {
 		if p.deaf {
 			events = nil
 		}
-		n.plan, n.lent = p, true
+		p.until = min(p.until, n.core.timers.next)
+		n.plan, n.until, n.lent = p, p.until, true
 		batch := n.core.lend(p, events, &n.lease)
 		n.lent = false
 		for batch != nil {
@@ -120,8 +122,8 @@ func (c *core) lend(p plan, events <-chan *multilang.Batch, lease *sync.Mutex) *
 		return nil
 	}
 	var alarm <-chan time.Time
-	if until := min(p.until, c.timers.next); until != never {
-		c.setAlarm(until)
+	if p.until != never {
+		c.setAlarm(p.until)
 		alarm = c.alarm.C
 	}
 	lease.Unlock()
@@ -154,7 +156,7 @@ func (n *nursery) borrow(batch *multilang.Batch) bool {
 		n.apply(batch)
 		p := n.turn(n.core.now())
 		// The executor is woken if it would not have waited, or not as it does.
-		wake = p.over || p.deaf || min(p.until, n.core.timers.next) < n.core.alarmAt || p.heed && !n.core.inbox.Park()
+		wake = p.over || p.deaf || min(p.until, n.core.timers.next) < n.until || p.heed && !n.core.inbox.Park()
 		n.plan = p
 		return nil
 	})

@@ -239,10 +239,13 @@ func TestRestartAlone(t *testing.T) {
 		top.Spout("spout", numbers(100, func(int) { acked.Add(1) })).Output("n")
 		top.Bolt("good", acks(nothing)).From("spout").Shuffle()
 		top.Bolt("bad", func() component.Bolt {
-			return &bolt{prepare: func(*component.Context, *component.Output) error {
-				tries = append(tries, time.Now())
-				return errors.New("no database")
-			}}
+			return &bolt{
+				prepare: func(*component.Context, *component.Output) error {
+					tries = append(tries, time.Now())
+					return errors.New("no database")
+				},
+				closing: func() { panic("what was not prepared is closed") },
+			}
 		}).From("good2").Shuffle()
 		top.Spout("good2", numbers(0, nil)).Output("n")
 		b := start(t, top)

@@ -183,7 +183,6 @@ func (s *spout) runLinked() error {
 		}
 		acks, _ := made.(component.Acker) // nil if it does not care
 		s.instances = append(s.instances, instance{t, made, component.NewSpoutOutput(t, t.streams), acks})
-		t.linked = made
 	}
 	opened := false
 	for {
@@ -221,6 +220,7 @@ func (s *spout) open() error {
 				return fmt.Errorf("open: %w", err)
 			}
 		}
+		in.task.linked = in.spout
 	}
 	return nil
 }

@@ -40,9 +40,8 @@ type task struct {
 	emits      sampler
 	inputs     map[*tuple.Source]*metrics.Input
 
-	// One of these is the component.
-	linked any
-	child  *child
+	linked any    // the component once it is opened or prepared, nil if it is a child
+	child  *child // nil if it is linked
 }
 
 // out is one stream that a task emits on.

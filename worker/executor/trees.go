@@ -39,15 +39,22 @@ func (a *trees) run() error {
 	if timeout := a.engine.timeout; timeout > 0 {
 		a.timers.add(a.now(), int64(timeout), func(int64) { a.acker.Rotate() })
 	}
+	flushed := int64(0)
 	for a.engine.phase() != closing {
 		now := a.now()
 		a.timers.run(now)
-		for a.more() {
+		if a.more() {
 			a.work(now)
+			if now-flushed < maxWait {
+				continue
+			}
 		}
+		flushed = now
 		a.router.Flush()
 		a.show()
-		a.sleep(never, true)
+		if a.inbox.Size() == 0 {
+			a.sleep(never, true)
+		}
 	}
 	return nil
 }
