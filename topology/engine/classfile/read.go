@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // MaxSize is the size in bytes of the largest class file that is read.
@@ -23,6 +24,7 @@ type Class struct {
 	Interfaces []string
 	Methods    []Method
 	pool       []constant
+	names      map[uint16]string // of classes by index, each made once: a few bytes can refer to a long one
 }
 
 // Method is a method, constructor ("<init>") or static initializer ("<clinit>").
@@ -57,7 +59,7 @@ const (
 
 type constant struct {
 	kind byte
-	text []byte // of utf8
+	text string // of utf8
 	a, b uint16 // indexes of other constants
 }
 
@@ -76,7 +78,7 @@ func Read(data []byte) (*Class, error) {
 		return nil, fmt.Errorf("%w: it begins with something else", ErrMalformed)
 	}
 	r.skip(4) // version
-	c := &Class{}
+	c := &Class{names: map[uint16]string{}}
 	c.readPool(r)
 	r.skip(2) // access flags
 	c.Name = c.class(r)
@@ -146,7 +148,7 @@ func (c *Class) readPool(r *reader) {
 		wide := false
 		switch k.kind {
 		case utf8Constant:
-			k.text = r.take(uint32(r.uint16()))
+			k.text = string(r.take(uint32(r.uint16())))
 		case integerConstant, floatConstant:
 			r.skip(4)
 		case longConstant, doubleConstant:
@@ -181,18 +183,22 @@ func (c *Class) utf8(r *reader, index uint16) string {
 	if !ok {
 		r.fail("a name that is none")
 	}
-	return string(k.text)
+	return k.text
 }
 
 func (c *Class) class(r *reader) string { return c.className(r, r.uint16()) }
 
 func (c *Class) className(r *reader, index uint16) string {
+	if name, ok := c.names[index]; ok {
+		return name
+	}
 	k, ok := c.at(index, classConstant)
 	if !ok {
 		r.fail("a class that is none")
 		return ""
 	}
-	return dots(c.utf8(r, k.a))
+	c.names[index] = strings.ReplaceAll(c.utf8(r, k.a), "/", ".")
+	return c.names[index]
 }
 
 // readMembers reads fields or methods.
@@ -221,14 +227,4 @@ func (c *Class) readMembers(r *reader, add func(flags uint16, name, descriptor s
 		}
 		add(flags, name, descriptor, code)
 	}
-}
-
-func dots(name string) string {
-	b := []byte(name)
-	for i := range b {
-		if b[i] == '/' {
-			b[i] = '.'
-		}
-	}
-	return string(b)
 }

@@ -78,6 +78,9 @@ func (r *reader) newClass(tag byte) (*Class, error) {
 }
 
 func (r *reader) newField() (Field, error) {
+	if err := r.count(); err != nil {
+		return Field{}, err
+	}
 	kind, err := r.byte()
 	if err != nil {
 		return Field{}, err
