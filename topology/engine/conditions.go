@@ -39,12 +39,16 @@ func (d *decision) barred(c *component) string {
 			return key + " is on"
 		}
 	}
-	for key, own := range map[string]string{
-		config.StormMessagingTransport: nettyTransport, config.TopologyMultilangSerializer: jsonSerializer,
-		config.TopologyMultilangLogHandler: defaultHandler,
+	for _, k := range []struct{ key, own string }{
+		{config.StormMessagingTransport, nettyTransport},
+		{config.TopologyMultilangSerializer, jsonSerializer},
+		{config.TopologyMultilangLogHandler, defaultHandler},
 	} {
-		if class := c.conf.String(key, ""); class != "" && class != own {
-			return fmt.Sprintf("%s is %s", key, class)
+		if k.key == config.TopologyMultilangSerializer && c.conf.Has(config.GustMultilangSerializer) {
+			continue // which says what Go workers do in place of that class
+		}
+		if class := c.conf.String(k.key, ""); class != "" && class != k.own {
+			return fmt.Sprintf("%s is %s", k.key, class)
 		}
 	}
 	if hooks := c.conf.Strings(config.TopologyAutoTaskHooks); len(hooks) > 0 {

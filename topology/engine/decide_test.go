@@ -204,6 +204,7 @@ func TestDecideByConditions(t *testing.T) {
 		{"TLS", set(python(), config.StormMessagingNettyTlsEnable, true), allJava},
 		{"Transport", set(python(), config.StormMessagingTransport, "com.example.Transport"), allJava},
 		{"Serializer", set(python(), config.TopologyMultilangSerializer, "com.example.Fast"), allJava},
+		{"SerializerAndOurs", set(set(python(), config.TopologyMultilangSerializer, "com.example.Fast"), config.GustMultilangSerializer, "msgpack"), allGo},
 		{"OneSerializer", python().own("split", config.TopologyMultilangSerializer, "com.example.Fast"), "__acker=go split=java words=go"},
 		{"LogHandler", set(python(), config.TopologyMultilangLogHandler, "com.example.Logs"), allJava},
 		{"DefaultLogHandler", set(python(), config.TopologyMultilangLogHandler, "org.apache.storm.utils.DefaultShellLogHandler"), allGo},
