@@ -95,6 +95,7 @@ type Client struct {
 	full    atomic.Bool
 	blocked []atomic.Bool
 
+	current              atomic.Pointer[session] // whose outlet senders may use
 	ready, native        atomic.Bool
 	load                 atomic.Pointer[map[int32]float64]
 	sent, lost, connects atomic.Int64
@@ -129,7 +130,11 @@ func (c *Client) Send(batch []tuple.Message) {
 	if c.open && len(c.queue) >= c.cfg.Mark {
 		c.full.Store(true)
 	}
+	few := len(c.queue) <= atOnce
 	c.mu.Unlock()
+	if s := c.current.Load(); few && s != nil && s.sendAtOnce() {
+		return
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:

@@ -18,20 +18,10 @@ import (
 	"github.com/gust-stream/gust/messaging/frame"
 	"github.com/gust-stream/gust/messaging/kryo"
 	"github.com/gust-stream/gust/messaging/native"
-	"github.com/gust-stream/gust/tuple"
 )
 
-const (
-	// What a server says is short: the load of all tasks of a worker.
-	maxFromServer = 1 << 20
-	// A write that takes longer is to a host that is gone.
-	writeLimit = time.Minute
-	// writeSize is how much is written at once, frameSize after how much a frame of the native protocol ends.
-	writeSize = 128 << 10
-	frameSize = native.MaxTuples // a tuple takes a byte at least
-	// maxBuffer is what is kept of a buffer that a large tuple needed.
-	maxBuffer = 1 << 20
-)
+// What a server says is short: the load of all tasks of a worker.
+const maxFromServer = 1 << 20
 
 // Run connects, sends what comes, and connects again where a connection ends, until ctx does; then it sends what is waiting. It
 // returns nil.
@@ -83,18 +73,18 @@ type session struct {
 	ended chan struct{}
 	err   error
 
-	native bool
-	writer native.Writer
-	buf    []byte
+	out *outlet
 }
 
 func (c *Client) session(ctx context.Context, conn net.Conn) error {
 	s := &session{
 		Client: c, conn: conn, version: make(chan int, 1), ended: make(chan struct{}),
-		in: frame.NewInput(conn, frame.NewBudget(maxFromServer), writeLimit),
+		in: frame.NewInput(conn, frame.NewBudget(maxFromServer), writeLimit), out: newOutlet(conn),
 	}
 	go s.read()
 	err := s.speak(ctx)
+	c.current.Store(nil)
+	s.out.close()
 	c.end()
 	if err == nil {
 		err = s.leave()
@@ -114,16 +104,17 @@ func (s *session) speak(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	s.native = version > 0 && !s.cfg.StormOnly
-	if s.native {
-		if err := s.write(frame.Append(nil, frame.Upgrade, proposal(version))); err != nil {
+	s.out.native = version > 0 && !s.cfg.StormOnly
+	if s.out.native {
+		if err := s.out.write(frame.Append(nil, frame.Upgrade, proposal(version))); err != nil {
 			return err
 		}
 	}
-	s.begin(s.native)
-	s.log.Info("connected to a worker", zap.Bool("native", s.native))
+	s.begin(s.out.native)
+	s.current.Store(s)
+	s.log.Info("connected to a worker", zap.Bool("native", s.out.native))
 	for {
-		if err := s.send(s.take()); err != nil {
+		if err := s.send(); err != nil {
 			return err
 		}
 		select {
@@ -131,7 +122,7 @@ func (s *session) speak(ctx context.Context) error {
 		case <-s.ended:
 			return s.err
 		case <-ctx.Done():
-			return s.send(s.take())
+			return s.send()
 		}
 	}
 }
@@ -166,94 +157,6 @@ func (s *session) leave() error {
 	case <-timer.C:
 	}
 	return nil
-}
-
-func (s *session) write(b []byte) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
-		return fmt.Errorf("write to a worker: %w", err)
-	}
-	if _, err := s.conn.Write(b); err != nil {
-		return fmt.Errorf("write to a worker: %w", err)
-	}
-	return nil
-}
-
-// send writes a batch that take gave.
-func (s *session) send(batch []tuple.Message) error {
-	defer s.put(batch)
-	var err error
-	written := 0
-	for written < len(batch) && err == nil {
-		var n int
-		if s.native {
-			n = s.encodeNative(batch[written:])
-		} else {
-			n = s.encodeStorm(batch[written:])
-		}
-		written += n
-		if len(s.buf) == 0 {
-			continue // all of them were refused
-		}
-		if err = s.write(s.buf); err == nil {
-			s.sent.Add(int64(n))
-		} else {
-			s.lost.Add(int64(n + len(batch) - written))
-		}
-	}
-	if cap(s.buf) > maxBuffer {
-		s.buf = nil
-	}
-	return err
-}
-
-// encodeStorm fills the buffer and says of how many tuples.
-func (s *session) encodeStorm(batch []tuple.Message) int {
-	s.buf = s.buf[:0]
-	n := 0
-	for n < len(batch) && len(s.buf) < writeSize {
-		m := batch[n]
-		n++
-		var err error
-		if s.buf, err = frame.AppendTuple(s.buf, m.Task, m.Tuple); err != nil {
-			s.refuse(m, err)
-		}
-	}
-	if len(s.buf) > 0 {
-		s.buf = frame.AppendControl(s.buf, frame.EndOfBatch)
-	}
-	return n
-}
-
-// encodeNative fills the buffer and says of how many tuples.
-func (s *session) encodeNative(batch []tuple.Message) int {
-	s.buf = s.buf[:0]
-	n := 0
-	for n < len(batch) && len(s.buf) < writeSize {
-		var start int
-		s.buf, start = native.Begin(s.buf, native.Tuples)
-		empty := len(s.buf)
-		s.writer.Reset()
-		for n < len(batch) && len(s.buf)-start < frameSize {
-			m := batch[n]
-			n++
-			var err error
-			if s.buf, err = s.writer.Append(s.buf, m.Task, m.Tuple); err != nil {
-				s.refuse(m, err)
-			}
-		}
-		if len(s.buf) == empty {
-			s.buf = s.buf[:start]
-			continue
-		}
-		native.End(s.buf, start)
-	}
-	return n
-}
-
-func (s *session) refuse(m tuple.Message, err error) {
-	s.lost.Add(1)
-	s.sent.Add(-1)
-	s.cfg.Refused(m, err)
 }
 
 // read takes what the server says until the connection ends.
