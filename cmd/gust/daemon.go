@@ -133,7 +133,7 @@ const (
 // told gives what a start that went wrong ends with: nothing where the daemon was told to stop meanwhile.
 func told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it was told to stop, which is no fault
 	}
 	return err
 }
