@@ -30,11 +30,11 @@ const (
 	copyGoal   = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy"
 )
 
-// stock lets Flux read files; it prints a line for each.
-func stock(t *testing.T, files []string) []string {
+// fetched is a folder with Flux's JARs.
+func fetched(t *testing.T) string {
 	t.Helper()
 	lib := filepath.Join("target", "lib")
-	for _, artifact := range []string{"flux-core", "flux-wrappers"} {
+	for _, artifact := range []string{"flux-core", "flux-wrappers", "multilang-javascript", "multilang-python"} {
 		if _, err := os.Stat(filepath.Join(lib, artifact+"-2.8.3.jar")); err == nil {
 			continue
 		}
@@ -43,6 +43,13 @@ func stock(t *testing.T, files []string) []string {
 			t.Fatalf("fetch %s: %v\n%s", artifact, err, out)
 		}
 	}
+	return lib
+}
+
+// stock lets Flux read files; it prints a line for each.
+func stock(t *testing.T, files []string) []string {
+	t.Helper()
+	lib := fetched(t)
 	classes := t.TempDir()
 	path := classes + ":" + lib + "/*:" + stockjava.Lib(t) + "/*"
 	if out, err := exec.CommandContext(t.Context(), "javac", "-nowarn", "-d", classes, "-cp", path, "java/FluxDriver.java").CombinedOutput(); err != nil {
