@@ -12,7 +12,7 @@ export GUST_STORM_HOME := $(CURDIR)/$(STORM_HOME_DIR)
 export GUST_STORM_STOCK := $(CURDIR)/$(STORM_STOCK_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build storm-home storm-older storm-stock topologies multilang-children demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
+.PHONY: help setup build storm-home storm-older storm-stock topologies multilang-children jre-21 demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
 
 help: ## list the tasks
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,10 +40,13 @@ topologies: setup ## build the JAR of test and demo topologies
 multilang-children: setup ## install what tests drive as children: storm.py, storm.js, pystorm, streamparse
 	@scripts/multilang-children build/multilang
 
+jre-21: setup ## lay out a Java 21 runtime for tests, where the system has none
+	@scripts/jre-21 build/jre-21
+
 demo: build storm-home topologies ## run a word count and watch it (Ctrl-C ends it)
 	@scripts/demo
 
-test: build storm-home storm-older storm-stock topologies multilang-children ## everything that CI runs
+test: build storm-home storm-older storm-stock topologies multilang-children jre-21 ## everything that CI runs
 	@scripts/test
 
 unit: ## the Go tests alone, without set-up
@@ -58,7 +61,7 @@ gen: setup ## regenerate thrift/storm.thrift, its Go code and the tables
 gen-check: gen ## prove that the generated code is current
 	@git diff --exit-code -- thrift config docs/config.md
 
-compat: build storm-home storm-older storm-stock topologies ## every scenario on stock Storm and on gust, compared
+compat: build storm-home storm-older storm-stock topologies jre-21 ## every scenario on stock Storm and on gust, compared
 	@scripts/compat all
 
 compat-record: storm-home storm-stock topologies ## record stock Storm's answers
