@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -35,6 +36,8 @@ type peer struct {
 	address string
 	in      *frame.Input
 	kick    chan struct{} // room for one: there is something to say
+	// heard is when tuples came last, or when the connection began, in nanoseconds since the server was made.
+	heard atomic.Int64
 
 	mu sync.Mutex
 	// What is to be said, guarded by mu: it is collected, so a peer that reads slowly costs no more than one that does not.
@@ -50,10 +53,12 @@ type peer struct {
 type received struct{ came, allowed uint64 }
 
 func newPeer(s *Server, conn net.Conn) *peer {
-	return &peer{
+	p := &peer{
 		Server: s, conn: conn, address: conn.RemoteAddr().String(), in: frame.NewInput(conn, s.budget, s.cfg.Stall),
 		kick: make(chan struct{}, 1), sayStatus: true,
 	}
+	p.heard.Store(int64(time.Since(s.made)))
+	return p
 }
 
 func (p *peer) run(ctx context.Context) {
@@ -181,6 +186,7 @@ func (p *peer) deliver() error {
 			return fmt.Errorf("%w: a tuple for task %d, the topology has %d", frame.ErrMalformed, task, len(p.blocked)-1)
 		}
 	}
+	p.heard.Store(int64(time.Since(p.made)))
 	p.cfg.Deliver(p.batch)
 	err := p.count()
 	clear(p.batch)

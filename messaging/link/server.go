@@ -44,7 +44,7 @@ type ServerConfig struct {
 	// MaxTuple bounds the bytes of a tuple, MaxHeld those of all tuples that have come in part, beyond 64 KiB for each peer.
 	MaxTuple int
 	MaxHeld  int64
-	// MaxPeers bounds the connections.
+	// MaxPeers bounds the connections: one more takes the place of the one that sent nothing for longest.
 	MaxPeers int
 	// MaxOver bounds the tuples for a task that come from all peers while it is blocked; a peer that sends more is cut off.
 	MaxOver int64
@@ -69,6 +69,7 @@ type Server struct {
 	cfg    ServerConfig
 	log    *zap.Logger
 	budget *frame.Budget
+	made   time.Time
 
 	// blocked and over are by task: whether it wants no more, and how many tuples came nevertheless.
 	blocked []atomic.Bool
@@ -89,7 +90,7 @@ func NewServer(cfg ServerConfig) *Server {
 		return zapcore.NewSamplerWithOptions(core, time.Minute, 20, 1000)
 	})
 	return &Server{
-		cfg: cfg, log: cfg.Log.Named("link").WithOptions(few), budget: frame.NewBudget(cfg.MaxHeld),
+		cfg: cfg, log: cfg.Log.Named("link").WithOptions(few), budget: frame.NewBudget(cfg.MaxHeld), made: time.Now(),
 		blocked: make([]atomic.Bool, cfg.Sources.Tasks()), over: make([]atomic.Int64, cfg.Sources.Tasks()),
 		peers: map[*peer]struct{}{},
 	}
@@ -167,9 +168,6 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		}
 		wait = time.Millisecond
 		p := s.enter(conn)
-		if p == nil {
-			continue
-		}
 		all.Go(func() {
 			defer s.leave(p)
 			p.run(ctx)
@@ -177,19 +175,23 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	}
 }
 
+// enter notes a new connection. Where there are too many, it takes the place of the one that was silent for longest.
 func (s *Server) enter(conn net.Conn) *peer {
 	p := newPeer(s, conn)
 	s.mu.Lock()
-	full := len(s.peers) >= s.cfg.MaxPeers
-	if !full {
-		s.peers[p] = struct{}{}
+	defer s.mu.Unlock()
+	if len(s.peers) >= s.cfg.MaxPeers {
+		var silent *peer
+		for other := range s.peers {
+			if silent == nil || other.heard.Load() < silent.heard.Load() {
+				silent = other
+			}
+		}
+		delete(s.peers, silent)
+		_ = silent.conn.Close()
+		s.log.Warn("too many connections, the longest silent is cut off", zap.String("peer", silent.address), zap.Int("most", s.cfg.MaxPeers))
 	}
-	s.mu.Unlock()
-	if full {
-		s.log.Warn("too many connections", zap.String("peer", p.address), zap.Int("most", s.cfg.MaxPeers))
-		_ = conn.Close()
-		return nil
-	}
+	s.peers[p] = struct{}{}
 	return p
 }
 
