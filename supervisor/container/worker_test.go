@@ -365,7 +365,7 @@ func TestHeartbeat(t *testing.T) {
 	if b, err := w.Heartbeat(); b != nil || err != nil {
 		t.Fatalf("Heartbeat() of none = %v, %v", b, err)
 	}
-	must(t, os.CopyFS(s.layout.WorkerHeartbeats(w.ID())+"/", os.DirFS("../localstate/testdata/stock-2.8.3/heartbeats")))
+	must(t, os.CopyFS(s.layout.WorkerHeartbeats(w.ID())+"/", os.DirFS("../../localstate/testdata/stock-2.8.3/heartbeats")))
 	if b, err := w.Heartbeat(); err != nil || b.TopologyID != "rig-1-1796054947" {
 		t.Fatalf("Heartbeat() = %v, %v", b, err)
 	}
