@@ -139,6 +139,8 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		},
 		"SpoutInputs":     {"name: x\nspouts:\n- {id: s, command: ./s, inputs: [{from: s}]}\n", "f.yaml:3: spout s has inputs"},
 		"EmptyCommand":    {"name: x\nspouts:\n- {id: s, command: \"\"}\n", "f.yaml:3: the command is empty"},
+		"NoExecutor":      {"name: x\nspouts:\n- {id: s, command: ./s, parallelism: 0}\n", `f.yaml:3: component s has parallelism 0: it must be positive`},
+		"LessThanNone":    {"name: x\nspouts:\n- {id: s, command: ./s, parallelism: -1}\n", `f.yaml:3: component s has parallelism -1: it must be positive`},
 		"FieldTwice":      {"name: x\nspouts:\n- {id: s, command: ./s, fields: [a, a]}\n", `f.yaml:3: component s has field "a" twice in stream default`},
 		"Parallelism":     {"name: x\nspouts:\n- {id: s, command: ./s, parallelism: many}\n", `f.yaml:3: want a whole number, have "many"`},
 		"Syntax":          {"name: [x\n", "f.yaml: yaml: line 1:"},

@@ -48,6 +48,9 @@ func (l *loader) readVertex(a at, spout bool) (*vertex, error) {
 	if v.parallelism, err = fields["parallelism"].int(1); err != nil {
 		return nil, err
 	}
+	if v.parallelism < 1 { // as Storm's TopologyBuilder: it would run nothing, and nobody would be told
+		return nil, fields["parallelism"].errorf("component %s has parallelism %d: it must be positive", v.id, v.parallelism)
+	}
 	if err := v.readLoad(fields); err != nil {
 		return nil, err
 	}
