@@ -287,7 +287,8 @@ func (b *builder) wire(c *core) error {
 		}
 	}
 	c.router = transfer.NewRouter(b.pool, b.config.Remote, targets)
-	if _, linked := c.self.(*bolt); linked || c.takesTrees {
+	switch c.self.(type) {
+	case *bolt, *spout: // children are stopped between their batches
 		c.router.Hold = c.hold
 	}
 	c.router.Refused = c.refused

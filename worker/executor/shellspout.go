@@ -53,14 +53,15 @@ func (s *shellSpout) turn(now int64) plan {
 			}
 		})
 	}
-	if !s.router.Full() || s.router.Room(s.wake) {
+	full := s.router.Full() && !s.router.Room(s.wake)
+	if !full {
 		until = min(until, s.ask(now))
 	}
 	busy := slices.ContainsFunc(s.nursery.children, func(c *child) bool { return c.running && c.asked })
-	until = min(until, s.nursery.flush(now, busy && !s.router.Full()))
+	until = min(until, s.nursery.flush(now, busy && !full))
 	s.show()
 	s.why, s.looked = s.skipping(), now
-	return plan{until: until, heed: true}
+	return plan{until: until, heed: true, deaf: full}
 }
 
 func (s *shellSpout) activate(on bool) {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,8 +43,11 @@ func TestMain(m *testing.M) {
 type childRegistry struct{}
 
 func (childRegistry) NewSpout(id string) component.Spout {
-	if id == "child-spout" {
+	switch id {
+	case "child-spout":
 		return &childSpout{}
+	case "child-burst":
+		return &burst{}
 	}
 	return nil
 }
@@ -98,6 +102,24 @@ func (s *childSpout) Ack(any) { s.acked++ }
 func (s *childSpout) Fail(id any) {
 	n, _ := id.(int64)
 	s.again = append(s.again, int(n))
+}
+
+// burst emits all that it has in one call.
+type burst struct{ over bool }
+
+const burstSize = 5000
+
+func (b *burst) Next(out *component.SpoutOutput) error {
+	if b.over {
+		return nil
+	}
+	b.over = true
+	for i := range burstSize {
+		if err := out.Emit(nil, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nurse runs a topology of which the components named child-... are children.
@@ -244,6 +266,43 @@ func TestChildSpout(t *testing.T) {
 	spout := sum.Components["child-spout"]
 	if failed := sum.Components["work"].Failed; failed == 0 || spout.Failed != failed || spout.Acked != childNumbers || spout.Emitted != childNumbers+failed+1 {
 		t.Errorf("%d failed: %+v", failed, sum)
+	}
+}
+
+// TestChildBurst has a child emit more in one call than its many receivers have room for, one of which takes nothing at first. It has to wait, and
+// then to go on.
+func TestChildBurst(t *testing.T) {
+	t.Parallel()
+	const wide = 16
+	top := component.NewTopology("burst").Ackers(0).Set("topology.executor.receive.buffer.size", 32)
+	top.Spout("child-burst", nil).Output("n")
+	var stop func()
+	var taken atomic.Int64
+	full := make(chan struct{})
+	top.Bolt("wide", func() component.Bolt {
+		return component.Basic(func(*component.Tuple, *component.BasicOutput) error {
+			switch taken.Add(1) {
+			case 1:
+				<-full
+			case wide * burstSize:
+				stop()
+			}
+			return nil
+		})
+	}).From("child-burst").All().Parallelism(wide)
+	sum := nurse(t, top, func(done func()) { stop = done }, Options{started: func(e *executor.Engine) {
+		go func() {
+			defer close(full)
+			for last, same := int64(0), 0; same < 10; same++ { // until nothing more is emitted
+				<-time.After(20 * time.Millisecond)
+				if now := e.Counts()["child-burst"].Emitted; now != last || now == 0 {
+					last, same = now, 0
+				}
+			}
+		}()
+	}})
+	if taken.Load() != wide*burstSize {
+		t.Errorf("%d tuples came: %+v", taken.Load(), sum)
 	}
 }
 
