@@ -36,11 +36,14 @@ type load struct {
 	spouts, splits, sinks int32
 	workers               int
 	conf                  map[string]any
-	// pending is topology.max.spout.pending, by side; 0 is Storm's default, without a bound.
-	pending map[string]int
+	// pending is topology.max.spout.pending, 0 is Storm's default, without a bound.
+	pending int
 	// counted is the component whose tuples are the row's.
 	counted string
-	onlyGo  bool
+	// only is the side that runs it, "" for both.
+	only string
+	// as is the load that this one is another try of, with another bound; "" if it is none.
+	as string
 }
 
 // topology is the load as one side runs it.
@@ -90,8 +93,8 @@ func (l load) confOf(r *Run, kind rig.Kind, c *rig.Cluster, name string) (string
 	conf := map[string]any{
 		"topology.workers": l.workers, "topology.acker.executors": 1, "compat.out": filepath.Join(c.Out(), name),
 	}
-	if n := l.pending[sideOf(kind)]; n > 0 && r.Pending >= 0 {
-		conf["topology.max.spout.pending"] = cmp.Or(r.Pending, n)
+	if l.pending > 0 && r.Pending >= 0 {
+		conf["topology.max.spout.pending"] = cmp.Or(r.Pending, l.pending)
 	}
 	if kind.IsGust() {
 		conf["gust.topology.go.binary"] = component.Binary
