@@ -33,7 +33,7 @@ func TestPythonBoltPage(t *testing.T) {
 		}
 	}
 	shown := regexp.MustCompile("(?s)`([a-z_/]+\\.(?:py|yaml))`:\n```[a-z]+\n(.*?)```\n").FindAllSubmatch(page, -1)
-	if len(shown) != 3 {
+	if len(shown) != 5 {
 		t.Fatalf("the page shows %d files", len(shown))
 	}
 	for _, file := range shown {
@@ -47,9 +47,6 @@ func TestPythonBoltPage(t *testing.T) {
 		t.Fatalf("%v; make multilang-children makes it", err)
 	}
 	write("resources/storm.py", library)
-	write("resources/sentences.py", []byte("import storm, time\nclass S(storm.Spout):\n  def nextTuple(self):\n"+
-		"    storm.emit(['the cow'], id=1)\n    time.sleep(0.01)\nS().run()\n"))
-	write("resources/count.py", []byte("import storm\nclass C(storm.BasicBolt):\n  def process(self, tup): pass\nC().run()\n"))
 
 	unit := exec.CommandContext(t.Context(), "python3", "-m", "unittest", "test_split")
 	unit.Dir = filepath.Join(dir, "resources")
@@ -59,7 +56,7 @@ func TestPythonBoltPage(t *testing.T) {
 	cmd := newRun()
 	var out bytes.Buffer
 	cmd.SetOut(&out)
-	cmd.SetArgs([]string{filepath.Join(dir, "words.yaml"), "--for", "4s", "--json", "--log-level", "error"})
+	cmd.SetArgs([]string{filepath.Join(dir, "words.yaml"), "--for", "8s", "--json", "--log-level", "error"})
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
