@@ -419,7 +419,6 @@ func TestConnectSaysWhereNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zapcore.WarnLevel)
-	began := time.Now()
 	_, err = cluster.Connect(t.Context(), cluster.Config{Servers: []string{addr}, ConnectTimeout: 4 * time.Second}, zap.New(core))
 	if err == nil || !strings.Contains(err.Error(), addr) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Connect = %v", err)
@@ -427,8 +426,5 @@ func TestConnectSaysWhereNobodyListens(t *testing.T) {
 	said := logs.FilterMessage("cluster state does not answer, still trying").All()
 	if len(said) == 0 || !strings.Contains(fmt.Sprint(said[0].ContextMap()), "connection refused") {
 		t.Fatalf("logged while it waited: %v", logs.All())
-	}
-	if after := said[0].Time.Sub(began); after > 2*time.Second {
-		t.Errorf("logged after %v only", after)
 	}
 }

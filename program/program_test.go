@@ -164,7 +164,7 @@ func TestRunHere(t *testing.T) {
 		return component.Basic(func(*component.Tuple, *component.BasicOutput) error { return errors.New("not liked") })
 	}).Parallelism(3).From("in").Shuffle()
 	var out, errs bytes.Buffer
-	if err := run(top, []string{"--run", "--for", "300ms"}, &out, &errs); err != nil {
+	if err := run(top, []string{"--run", "--for", "3s"}, &out, &errs); err != nil {
 		t.Fatal(err, errs.String())
 	}
 	var lines []string

@@ -180,7 +180,7 @@ func TestHungWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, 1, nil)
 	sup, _ := site.start(func(cfg *Config) {
-		cfg.WorkerTimeout = time.Second
+		cfg.WorkerTimeout = 4 * time.Second
 		cfg.Slot.KillGrace = 200 * time.Millisecond
 	})
 	site.tell("stubborn", true)

@@ -245,7 +245,7 @@ func TestLevelsFollowTheClusterState(t *testing.T) {
 	}
 	set("ROOT", level("ERROR", 0))
 	s.await("the level", root(zapcore.ErrorLevel))
-	set("ROOT", level("DEBUG", time.Now().Add(time.Second).UnixMilli()))
+	set("ROOT", level("DEBUG", time.Now().Add(5*time.Second).UnixMilli()))
 	s.await("the level with a limit", root(zapcore.DebugLevel))
 	s.await("the end of its time", root(zapcore.InfoLevel))
 	set("count", level("WARN", 0))

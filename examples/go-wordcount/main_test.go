@@ -52,7 +52,7 @@ func TestFailedSentenceComesAgain(t *testing.T) {
 
 func TestWholeTopology(t *testing.T) {
 	t.Parallel()
-	sum, err := program.Run(t.Context(), topology(), 300*time.Millisecond, nil)
+	sum, err := program.Run(t.Context(), topology(), 2*time.Second, nil)
 	if err != nil || len(sum.Errors) > 0 {
 		t.Fatal(err, sum.Errors)
 	}

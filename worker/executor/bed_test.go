@@ -138,6 +138,9 @@ func build(t *testing.T, top *component.Topology, o local.Options) *bed {
 	if o.Registry == nil {
 		o.Registry = top
 	}
+	if o.Drain == 0 {
+		o.Drain = 5 * time.Second // the components' ends have as much, on a busy machine too
+	}
 	b.Engine, err = local.Engine(top.Name(), user, top.Conf(), o, func(id string, _ int32, err error) { b.errors.add("%s: %v", id, err) })
 	if err != nil {
 		t.Fatal(err)

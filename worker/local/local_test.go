@@ -106,6 +106,9 @@ func finishWith(t *testing.T, top *component.Topology, run func(done func()), o 
 		t.Fatal(err)
 	}
 	change(user)
+	if o.Drain == 0 {
+		o.Drain = 5 * time.Second // the components' ends have as much, on a busy machine too
+	}
 	sum, err := Run(ctx, top.Name(), user, top.Conf(), o)
 	if err != nil {
 		t.Fatal(err)
