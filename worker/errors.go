@@ -6,6 +6,7 @@ package worker
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func (r *reporter) report(component string, task int32, err error) {
 	if pass {
 		text := err.Error()
 		if len(text) > maxErrorText {
-			text = text[:maxErrorText]
+			text = strings.ToValidUTF8(text[:maxErrorText], "") // it may be cut within a letter
 		}
 		r.queue = append(r.queue, reported{component, &storm.ErrorInfo{
 			Error: text, ErrorTimeSecs: seconds(now), Host: &r.host, Port: &r.port,
