@@ -69,6 +69,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
+			if cmd.HasSubCommands() {
+				return usagef("%w; %s --help lists the commands", err, cmd.CommandPath())
+			}
 			return usagef("%w; usage: %s", err, cmd.UseLine())
 		}
 		return nil
@@ -81,7 +84,8 @@ func newGust() *cobra.Command {
 		Use:   "gust",
 		Short: "Apache Storm without Apache Storm's daemons",
 		Long: "gust replaces Storm's Nimbus and Supervisor, and ZooKeeper where you want it to, and runs Storm's JARs unchanged on stock\n" +
-			"Java workers. \"gust dev\" starts all of it on one machine; \"storm\", a link to this binary, takes Storm's own client commands.",
+			"Java workers, and components in Python, Go and the like on workers of its own, without Java. \"gust dev\" starts all of it on one\n" +
+			"machine; \"storm\", a link to this binary, takes Storm's own client commands.",
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })

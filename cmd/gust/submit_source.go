@@ -80,7 +80,7 @@ func (s *source) read(ctx context.Context, conf config.Conf) (*described, error)
 	case info.Mode()&0o111 != 0:
 		d, err = readBinary(ctx, s.file)
 	default:
-		return nil, fmt.Errorf("topology: %s is neither a .yaml file nor a program", s.file)
+		return nil, fmt.Errorf("topology: %s is neither a .yaml file nor a program; \"storm jar\" submits a JAR", s.file)
 	}
 	if err != nil {
 		return nil, err
