@@ -122,21 +122,18 @@ func (d *Decoder) int() (int32, error) {
 
 func (d *Decoder) long() (int64, error) {
 	var u uint64
-	for i := range 9 {
-		b, err := d.octet("a varint")
-		if err != nil {
-			return 0, err
-		}
+	for i, b := range d.buf[d.at:min(d.at+9, len(d.buf))] {
 		if i == 8 {
 			u |= uint64(b) << 56
-			break
+		} else {
+			u |= uint64(b&0x7F) << (7 * i)
 		}
-		u |= uint64(b&0x7F) << (7 * i)
-		if b < 0x80 {
-			break
+		if i == 8 || b < 0x80 {
+			d.at += i + 1
+			return int64(u>>1) ^ -int64(u&1), nil //nolint:gosec // zigzag
 		}
 	}
-	return int64(u>>1) ^ -int64(u&1), nil //nolint:gosec // zigzag
+	return 0, d.short("a varint", len(d.buf)-d.at+1)
 }
 
 // flagged reads a length whose first byte has a flag.
