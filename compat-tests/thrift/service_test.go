@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ import (
 	"github.com/gust-stream/gust/thrift/rpc"
 	"github.com/gust-stream/gust/thrift/storm"
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
 )
 
 func TestMain(m *testing.M) {
@@ -76,10 +77,10 @@ func (stub) GetTopologyConf(_ context.Context, id string) (string, error) {
 	return id, nil
 }
 
-// serve runs our server until the test ends.
-func serve(t *testing.T) string {
+// serve runs our server until the test ends, with TLS where cfg is not nil.
+func serve(t *testing.T, cfg *tls.Config) string {
 	t.Helper()
-	s := rpc.New(rpc.Config{Addr: "127.0.0.1:0", MaxFrame: maxFrame}, storm.NewNimbusProcessor(stub{}), zap.NewNop())
+	s := rpc.New(rpc.Config{Addr: "127.0.0.1:0", MaxFrame: maxFrame, TLS: cfg}, storm.NewNimbusProcessor(stub{}), zaptest.NewLogger(t))
 	addr, err := s.Listen()
 	if err != nil {
 		t.Fatal(err)
@@ -96,10 +97,10 @@ func serve(t *testing.T) string {
 	return addr.String()
 }
 
-// serveStock runs Storm's server until the test ends.
-func serveStock(t *testing.T) string {
+// serveStock runs Storm's server until the test ends, or with arguments Thrift's.
+func serveStock(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := java(t, "NimbusServer")
+	cmd := java(t, "NimbusServer", args...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func serveStock(t *testing.T) string {
 
 func TestStormClientAgainstOurServer(t *testing.T) {
 	t.Parallel()
-	_, port, err := net.SplitHostPort(serve(t))
+	_, port, err := net.SplitHostPort(serve(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,13 @@ func TestStormClientAgainstOurServer(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	want := `leader: TApplicationException 5 getLeader failed: unknown result
+	if diff := cmp.Diff(seen, string(out)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// seen is what Storm's client sees of our server.
+const seen = `leader: TApplicationException 5 getLeader failed: unknown result
 allowed: true
 conf: {"größe": "流"}
 declared: NotAliveException declared is not alive
@@ -149,10 +156,6 @@ after: after
 large request: TTransportException
 short connections: 300
 `
-	if diff := cmp.Diff(want, string(out)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
 
 func TestOurClientAgainstStormServer(t *testing.T) {
 	t.Parallel()
@@ -242,7 +245,7 @@ func encoded(t *testing.T, s thrift.TStruct) []byte {
 // load, while ours closes the connection at once.
 func TestBothServersAnswerAlike(t *testing.T) {
 	t.Parallel()
-	ours, stock := serve(t), serveStock(t)
+	ours, stock := serve(t, nil), serveStock(t)
 	conf := func(id string) []byte { return encoded(t, &storm.NimbusGetTopologyConfArgs{ID: id}) }
 	unversioned := append([]byte{0, 0, 0, 15}, "getTopologyConf\x01\x00\x00\x00\x07"...)
 	for _, test := range []struct {

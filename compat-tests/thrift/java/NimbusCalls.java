@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Storm's own client against the Nimbus at the port that is the argument: prints what it sees, a line a call.
+// Storm's own client against the Nimbus at the port that is the first argument: prints what it sees, a line a call. With four more, it
+// speaks TLS: "storm" for the way of Storm's client, which has no frames then, "framed" for Thrift's own classes with frames; its trust
+// store, its key store, and the password of both.
 
 import java.io.PrintStream;
 import java.nio.ByteBuffer;
@@ -9,7 +11,11 @@ import org.apache.storm.generated.ClusterSummary;
 import org.apache.storm.generated.Nimbus;
 import org.apache.storm.generated.NotAliveException;
 import org.apache.storm.thrift.TApplicationException;
+import org.apache.storm.thrift.protocol.TBinaryProtocol;
+import org.apache.storm.thrift.transport.TSSLTransportFactory;
+import org.apache.storm.thrift.transport.TTransport;
 import org.apache.storm.thrift.transport.TTransportException;
+import org.apache.storm.thrift.transport.layered.TFramedTransport;
 import org.apache.storm.utils.NimbusClient;
 import org.apache.storm.utils.Utils;
 
@@ -29,8 +35,20 @@ public final class NimbusCalls {
         System.setOut(System.err);
         Map<String, Object> conf = Utils.readDefaultConfig();
         int port = Integer.parseInt(args[0]);
-        try (NimbusClient client = new NimbusClient(conf, "127.0.0.1", port, 30_000)) {
-            Nimbus.Iface nimbus = client.getClient();
+        boolean tls = args.length > 1;
+        if (tls) {
+            conf.put("nimbus.thrift.client.use.tls", true);
+            conf.put("nimbus.thrift.tls.client.truststore.path", args[2]);
+            conf.put("nimbus.thrift.tls.client.truststore.password", args[4]);
+            conf.put("nimbus.thrift.tls.client.auth.required", true);
+            conf.put("nimbus.thrift.tls.client.keystore.path", args[3]);
+            conf.put("nimbus.thrift.tls.client.keystore.password", args[4]);
+        }
+        Opener opener = tls && args[1].equals("framed")
+            ? () -> framed(port, args[2], args[3], args[4])
+            : () -> Link.of(new NimbusClient(conf, "127.0.0.1", port, 30_000, null, tls));
+        try (Link link = opener.open()) {
+            Nimbus.Iface nimbus = link.nimbus;
             tell(out, "leader", nimbus::getLeader);
             tell(out, "allowed", () -> nimbus.isTopologyNameAllowed("x"));
             tell(out, "conf", () -> nimbus.getTopologyConf("{\"größe\": \"流\"}"));
@@ -51,21 +69,55 @@ public final class NimbusCalls {
             tell(out, "large reply", () -> nimbus.getTopologyConf("large").length());
             tell(out, "after", () -> nimbus.getTopologyConf("after"));
         }
-        try (NimbusClient client = new NimbusClient(conf, "127.0.0.1", port, 30_000)) {
+        try (Link link = opener.open()) {
             tell(out, "large request", () -> {
-                client.getClient().uploadChunk("x", ByteBuffer.wrap(new byte[1 << 20]));
+                link.nimbus.uploadChunk("x", ByteBuffer.wrap(new byte[1 << 20]));
                 return "accepted";
             });
         }
         tell(out, "short connections", () -> {
-            for (int i = 0; i < SHORT_CONNECTIONS; i++) {
-                try (NimbusClient client = new NimbusClient(conf, "127.0.0.1", port, 30_000)) {
-                    client.getClient().isTopologyNameAllowed("x");
+            int connections = tls ? 20 : SHORT_CONNECTIONS; // a handshake takes its time
+            for (int i = 0; i < connections; i++) {
+                try (Link link = opener.open()) {
+                    link.nimbus.isTopologyNameAllowed("x");
                 }
             }
-            return SHORT_CONNECTIONS;
+            return connections;
         });
         System.exit(0);
+    }
+
+    /** An open connection. */
+    private static final class Link implements AutoCloseable {
+        final Nimbus.Iface nimbus;
+        private final Runnable end;
+
+        private Link(Nimbus.Iface nimbus, Runnable end) {
+            this.nimbus = nimbus;
+            this.end = end;
+        }
+
+        static Link of(NimbusClient client) {
+            return new Link(client.getClient(), client::close);
+        }
+
+        @Override
+        public void close() {
+            end.run();
+        }
+    }
+
+    /** How to open one. */
+    private interface Opener {
+        Link open() throws Exception;
+    }
+
+    private static Link framed(int port, String trusted, String keys, String password) throws Exception {
+        TSSLTransportFactory.TSSLTransportParameters parameters = new TSSLTransportFactory.TSSLTransportParameters();
+        parameters.setTrustStore(trusted, password, null, "PKCS12");
+        parameters.setKeyStore(keys, password, null, "PKCS12");
+        TTransport frames = new TFramedTransport(TSSLTransportFactory.getClientSocket("127.0.0.1", port, 30_000, parameters), 1 << 20);
+        return new Link(new Nimbus.Client(new TBinaryProtocol(frames)), frames::close);
     }
 
     private static void tell(PrintStream out, String what, Call call) {

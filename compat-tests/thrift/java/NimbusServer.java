@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Storm's own Thrift server with a Nimbus that only answers what tests ask. Prints its port when it serves, and ends
-// with its standard input.
+// with its standard input. With three arguments (key store, trust store, the password of both) it is Thrift's server
+// with TLS and frames, since Storm's own has no frames under TLS.
 
 import java.io.PrintStream;
 import java.lang.reflect.Proxy;
+import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.util.Map;
@@ -16,6 +18,12 @@ import org.apache.storm.generated.TopologySummary;
 import org.apache.storm.security.auth.ThriftConnectionType;
 import org.apache.storm.security.auth.ThriftServer;
 import org.apache.storm.thrift.TApplicationException;
+import org.apache.storm.thrift.TProcessor;
+import org.apache.storm.thrift.protocol.TBinaryProtocol;
+import org.apache.storm.thrift.server.TThreadPoolServer;
+import org.apache.storm.thrift.transport.TSSLTransportFactory;
+import org.apache.storm.thrift.transport.TServerSocket;
+import org.apache.storm.thrift.transport.layered.TFramedTransport;
 import org.apache.storm.utils.Utils;
 
 public final class NimbusServer {
@@ -32,6 +40,13 @@ public final class NimbusServer {
         conf.put("nimbus.thrift.threads", 4);
         Nimbus.Iface nimbus = (Nimbus.Iface) Proxy.newProxyInstance(NimbusServer.class.getClassLoader(),
             new Class<?>[] {Nimbus.Iface.class}, (self, method, arguments) -> answer(method.getName(), arguments));
+        if (args.length > 0) {
+            out.println(serveTls(new Nimbus.Processor<>(nimbus), args[0], args[1], args[2]));
+            out.flush();
+            while (System.in.read() >= 0) { // the end of the input is the end of the program
+            }
+            System.exit(0);
+        }
         ThriftServer server = new ThriftServer(conf, new Nimbus.Processor<>(nimbus), ThriftConnectionType.NIMBUS);
         Thread serving = new Thread(server::serve);
         serving.setDaemon(true);
@@ -44,6 +59,21 @@ public final class NimbusServer {
         while (System.in.read() >= 0) { // the end of the input is the end of the program
         }
         System.exit(0);
+    }
+
+    /** Serves in the background and gives the port. */
+    private static int serveTls(TProcessor processor, String keys, String trusted, String password) throws Exception {
+        TSSLTransportFactory.TSSLTransportParameters parameters = new TSSLTransportFactory.TSSLTransportParameters();
+        parameters.setKeyStore(keys, password, null, "PKCS12");
+        parameters.setTrustStore(trusted, password, null, "PKCS12");
+        parameters.requireClientAuth(true);
+        TServerSocket socket = TSSLTransportFactory.getServerSocket(0, 30_000, InetAddress.getByName("127.0.0.1"), parameters);
+        TThreadPoolServer server = new TThreadPoolServer(new TThreadPoolServer.Args(socket).processor(processor)
+            .transportFactory(new TFramedTransport.Factory(1 << 20)).protocolFactory(new TBinaryProtocol.Factory(false, true)));
+        Thread serving = new Thread(server::serve);
+        serving.setDaemon(true);
+        serving.start();
+        return socket.getServerSocket().getLocalPort();
     }
 
     /** The same answers as the stub in service_test.go. */
