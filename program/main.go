@@ -60,12 +60,18 @@ func run(t *component.Topology, args []string, out, errs io.Writer) error {
 	var m mode
 	flags := flag.NewFlagSet(t.Name(), flag.ContinueOnError)
 	flags.SetOutput(errs)
-	flags.Usage = func() { fmt.Fprintf(errs, usage, os.Args[0], t.Name()) }
+	help := func(to io.Writer) { fmt.Fprintf(to, usage, os.Args[0], t.Name()) }
+	flags.Usage = func() {} // it would print for --help too, beside the output
 	flags.BoolVar(&m.describe, "describe", false, "")
 	flags.BoolVar(&m.component, "component", false, "")
 	flags.BoolVar(&m.run, "run", false, "")
 	flags.DurationVar(&m.length, "for", 0, "")
-	if err := flags.Parse(args); err != nil {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		help(out)
+		return nil
+	case err != nil:
+		help(errs)
 		return errUsage
 	}
 	switch {
@@ -80,6 +86,6 @@ func run(t *component.Topology, args []string, out, errs io.Writer) error {
 	case m.run:
 		return runHere(t, m.length, out, errs)
 	}
-	flags.Usage()
+	help(errs)
 	return errUsage
 }

@@ -71,11 +71,19 @@ func TestBadTopologyIsNotDescribed(t *testing.T) {
 
 func TestArgumentsThatAreNotUnderstood(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"--what"}, {"describe"}, {"--describe", "more"}, {"-h"}} {
+	for _, args := range [][]string{{}, {"--what"}, {"describe"}, {"--describe", "more"}} {
 		var out, errs bytes.Buffer
 		if err := run(words(), args, &out, &errs); !errors.Is(err, errUsage) || !strings.Contains(errs.String(), "gust submit") || out.Len() > 0 {
 			t.Errorf("%q: %v, printed %q and %q", args, err, out.String(), errs.String())
 		}
+	}
+}
+
+func TestHelpGoesWhereOutputGoes(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	if err := run(words(), []string{"--help"}, &out, &errs); err != nil || !strings.Contains(out.String(), "gust submit") || errs.Len() > 0 {
+		t.Errorf("%v, printed %q and %q", err, out.String(), errs.String())
 	}
 }
 
