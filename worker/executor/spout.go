@@ -51,6 +51,7 @@ const timeoutParts = 4
 func (s *spout) forget() {
 	s.pending = acker.NewRotating[pending](timeoutParts + 1)
 	s.instant = nil
+	s.old = nil // what a panic left of a round of time-outs is the last instance's
 }
 
 // track sends a tuple that the spout wants to hear of.
@@ -241,7 +242,8 @@ func (s *spout) activate(on bool) {
 
 // nexts asks the spouts for tuples while they have some and no answer waits; false says that they have none.
 func (s *spout) nexts() bool {
-	before := s.emitted()
+	first := s.emitted()
+	before := first
 	for s.may() && s.inbox.Size() == 0 {
 		for i := range s.instances {
 			in := &s.instances[i]
@@ -264,6 +266,9 @@ func (s *spout) nexts() bool {
 		}
 		after := s.emitted()
 		if after == before {
+			if after != first {
+				s.idleSince = 0 // it had some until now
+			}
 			return false
 		}
 		before = after
