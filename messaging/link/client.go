@@ -45,7 +45,7 @@ type ClientConfig struct {
 func (c *ClientConfig) setDefaults() {
 	setDefault(&c.MinWait, 100*time.Millisecond)
 	setDefault(&c.MaxWait, time.Second)
-	setDefault(&c.Greet, time.Second)
+	setDefault(&c.Greet, 4*time.Second)
 	setDefault(&c.Flush, 2*time.Second)
 	setDefault(&c.Mark, 1<<14)
 	setDefault(&c.Hard, 1<<20)
