@@ -21,9 +21,6 @@ public final class ManyExecutors {
         job.conf.setNumAckers(10);
         // 50 executors share a small heap, and the queues are made in full.
         job.conf.put(Config.TOPOLOGY_EXECUTOR_RECEIVE_BUFFER_SIZE, 1024);
-        // Idle executors look at their queues a thousand times a second by default: 200 of them take a whole core, and a worker that
-        // starts when the others run already needs ten times as long for that.
-        job.conf.put(Config.TOPOLOGY_BOLT_WAIT_PROGRESSIVE_LEVEL3_SLEEP_MILLIS, 20);
         Fields fields = new Fields("index");
         TopologyBuilder builder = new TopologyBuilder();
         builder.setSpout("rows", new RowSpout(job.rows(2000), fields, Values::new), 20);
