@@ -39,11 +39,12 @@ type State interface {
 	Delete(key []byte) error
 	// All yields every key once with its value; the order is the hash's. Errors end the sequence and are found in the pointed-to error.
 	All(err *error) iter.Seq2[[]byte, []byte]
-	// Prepare makes the changes since the last Prepare durable under txid, not yet visible to others. It replaces what was prepared.
+	// Prepare makes the changes since the last Prepare durable under txid, not yet visible to others, together with what was prepared and
+	// not committed before: only the newer txid can be committed then.
 	Prepare(txid int64) error
 	// Commit makes what was prepared under txid visible for good. Committing the last committed txid again succeeds.
 	Commit(txid int64) error
-	// CommitNow is Prepare and Commit in one, without a txid.
+	// CommitNow makes the changes since the last Prepare visible for good, without a txid. What is prepared stays so.
 	CommitNow() error
 	// Rollback drops what is prepared and what is not yet prepared.
 	Rollback() error
