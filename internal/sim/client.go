@@ -96,7 +96,7 @@ func (c *client) answered(r replica.Record) {
 
 // open is newState at the present owner: the state must hold all that was answered for, and what was under way wholly or not at all.
 func (c *client) open(w *world) {
-	n := w.nodes[w.nimbus.current().owner]
+	n := w.node(w.nimbus.word.Owner)
 	if !n.up || n.server == nil || n.server.core == nil || n.server.core.Fenced() || n.server.core.Current().Number != 0 {
 		return // a record of the server before is still under way: the new process sees to it first
 	}

@@ -16,10 +16,8 @@ func (w *world) pump(n *node) {
 		w.recover(n)
 		return
 	}
-	for shard, ready := range s.core.Ready() {
-		for _, p := range ready {
-			w.nimbus.report(w, n.id, shard, p)
-		}
+	if ready := s.core.Ready(); len(ready) > 0 {
+		w.nimbus.report(w, n, ready)
 	}
 	for _, to := range w.nodes {
 		if w.quiet(n.id, to.id) {
@@ -139,8 +137,8 @@ func (w *world) finish(n *node) {
 // recover asks one copy of each shard, sealing it, and makes the state out of what they say.
 func (w *world) recover(n *node) {
 	s := n.server
-	c, ok := w.nimbus.at(s.epoch)
-	if !ok {
+	c := w.nimbus.word
+	if c.Epoch != s.epoch {
 		n.server = nil
 		return
 	}
@@ -173,7 +171,7 @@ func (w *world) recover(n *node) {
 		apply(replica.Effect{CommitPending: d.Steps[i] == replica.Apply, DropPending: d.Steps[i] == replica.Forget}, &own.keys[i], &own.held[i], nil)
 		own.at[i] = d.At[i]
 	}
-	if !w.nimbus.open(s.epoch) {
+	if !w.nimbus.open(w, s.epoch) {
 		n.server = nil
 		return
 	}
@@ -184,9 +182,9 @@ func (w *world) recover(n *node) {
 }
 
 // source is a machine that was a copy of the epoch before and can be asked now.
-func (w *world) source(c config, shard int) *node {
+func (w *world) source(c replica.Config, shard int) *node {
 	var up []*node
-	for _, p := range c.sources[shard] {
+	for _, p := range c.Sources[shard] {
 		if n := w.node(p); n.up && !n.gone {
 			up = append(up, n)
 		}

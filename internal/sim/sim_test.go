@@ -86,13 +86,13 @@ func (w *world) mayLose(n *node) bool {
 			return false
 		}
 	}
-	c := w.nimbus.current()
+	c := w.nimbus.word
 	for i := range shards {
-		safe := len(c.copies[i])
-		if c.owner != n.id && c.opened {
+		safe := len(c.Copies[i])
+		if c.Owner != peer(n.id) && c.Opened {
 			continue // the owner has it all
 		}
-		for _, p := range c.copies[i] {
+		for _, p := range c.Copies[i] {
 			if p == peer(n.id) {
 				safe--
 			}
@@ -115,11 +115,7 @@ func TestSchedules(t *testing.T) {
 			t.Fatalf("seed %d: %s\n%s", seed+*first, w.problem, strings.Join(tail, "\n"))
 		}
 		commits += w.client.commits
-		for _, line := range w.story {
-			if strings.HasPrefix(line, "nimbus, succession") {
-				successions++
-			}
-		}
+		successions += w.nimbus.successions
 	}
 	t.Logf("%d schedules, %d commits, %d successions", count, commits, successions)
 	if commits < count || successions < count/4 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 
 	"github.com/gust-stream/gust/stateapi/replica"
@@ -181,13 +180,13 @@ func (w *world) restart(n *node) {
 
 // read is a machine learning Nimbus's newest word.
 func (w *world) read(n *node) {
-	c := w.nimbus.current()
-	if !n.up || n.seen == c.epoch && n.server != nil {
+	c := w.nimbus.word
+	if !n.up || n.seen == c.Epoch && n.server != nil {
 		return
 	}
-	n.seen = c.epoch
+	n.seen = c.Epoch
 	switch {
-	case c.owner != n.id:
+	case c.Owner != peer(n.id):
 		if n.server != nil {
 			w.tell("%d learns that it is not the owner any more", n.id)
 			w.client.leave(n.id)
@@ -195,18 +194,18 @@ func (w *world) read(n *node) {
 		n.server, n.own = nil, nil
 	case n.server != nil && n.server.core != nil:
 		w.configure(n)
-	case n.server == nil && !c.opened, n.server != nil && n.server.epoch < c.epoch:
-		n.server = &server{epoch: c.epoch, found: map[int]diskCopy{}}
+	case n.server == nil && !c.Opened, n.server != nil && n.server.epoch < c.Epoch:
+		n.server = &server{epoch: c.Epoch, found: map[int]diskCopy{}}
 	}
 }
 
 func (w *world) configure(n *node) {
-	c := w.nimbus.current()
-	if c.owner != n.id {
+	c := w.nimbus.word
+	if c.Owner != peer(n.id) {
 		return
 	}
 	for i := range shards {
-		n.server.core.Configure(i, c.epoch, c.copies[i], c.joining[i], c.learners[i])
+		n.server.core.Configure(i, c.Epoch, c.Copies[i], c.Joining[i], c.Learners[i])
 	}
 }
 
@@ -232,8 +231,4 @@ func apply(e replica.Effect, have, pending *keys, part keys) {
 	if e.Keep {
 		*pending = part
 	}
-}
-
-func live(nodes []*node) []*node {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return !n.up })
 }
