@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file compares segments with a map.
+
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// stored is a value of the model.
+type stored struct {
+	bytes string
+	flags byte
+}
+
+// grower is a segment with what the table does about it: it grows, changes kind and shrinks.
+type grower struct {
+	seg   []byte
+	model map[string]stored
+	kinds map[uint8]bool
+}
+
+func newGrower() *grower {
+	g := &grower{model: map[string]stored{}, kinds: map[uint8]bool{}}
+	g.seg = fresh(Choose(Stats{}), 0, 0)
+	return g
+}
+
+// fresh is an empty segment in memory that was something else before.
+func fresh(s Shape, prefix uint64, depth uint8) []byte {
+	seg := bytes.Repeat([]byte{0xa5}, int(s.Length))
+	Init(seg, s, 7, prefix, depth)
+	return seg
+}
+
+// rebuild makes a segment for what is in seg and one entry more.
+func rebuild(seg []byte, add func(*Stats), shape func(Stats) Shape) ([]byte, error) {
+	s, err := Measure(seg)
+	if err != nil {
+		return nil, err
+	}
+	add(&s)
+	for want := shape(s); want.Length <= SlotSize; want = want.Larger() {
+		to := fresh(want, Prefix(seg), Depth(seg))
+		ok, err := Rebuild([][]byte{to}, seg)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return to, nil
+		}
+	}
+	return nil, fmt.Errorf("%d entries do not fit", s.Entries)
+}
+
+// put sets a value the way the table does; it says no when the segment would have to split.
+func (g *grower) put(key, value []byte, flags byte) (bool, error) {
+	v := Value{Bytes: value, Flags: flags}
+	shape := Choose
+	for range 100 {
+		switch r := Put(g.seg, Hash(key), key, v, saved(g.seg)); r {
+		case Added, Replaced:
+			if _, was := g.model[string(key)]; was != (r == Replaced) {
+				return false, fmt.Errorf("put answers %d, key was there: %t", r, was)
+			}
+			g.model[string(key)] = stored{string(value), flags}
+			return true, nil
+		case Full, Unfit:
+			if len(g.model) >= MaxEntries {
+				return false, nil
+			}
+			to, err := rebuild(g.seg, func(s *Stats) { s.Add(len(key), len(value), flags) }, shape)
+			if err != nil {
+				return false, err
+			}
+			g.seg = to
+			g.kinds[Kind(to)] = true
+			now := ShapeOf(to)
+			shape = func(Stats) Shape { return now.Larger() }
+		}
+	}
+	return false, fmt.Errorf("put of %d and %d bytes never fits in %+v", len(key), len(value), ShapeOf(g.seg))
+}
+
+// saved is an Undo that sees to it that what is saved is inside of the segment.
+func saved(seg []byte) Undo {
+	return func(start, length int) {
+		_ = bytes.Clone(seg[start : start+length])
+	}
+}
+
+func (g *grower) delete(key []byte) error {
+	_, was := g.model[string(key)]
+	if got := Delete(g.seg, Hash(key), key, saved(g.seg)); got != was {
+		return fmt.Errorf("delete answers %t, want %t", got, was)
+	}
+	delete(g.model, string(key))
+	if !Sparse(g.seg) {
+		return nil
+	}
+	before := Length(g.seg)
+	to, err := rebuild(g.seg, func(*Stats) {}, Choose)
+	if err == nil {
+		g.seg = to
+		if len(to) >= before {
+			return fmt.Errorf("a sparse segment of %d bytes became %d", before, len(to))
+		}
+	}
+	return err
+}
+
+// check compares the whole segment, by every way of reading it.
+func (g *grower) check() error {
+	if err := Verify(g.seg); err != nil {
+		return err
+	}
+	got := map[string]stored{}
+	if err := Each(g.seg, func(key []byte, v Value) bool {
+		got[string(key)] = stored{string(v.Bytes), v.Flags}
+		return true
+	}); err != nil {
+		return err
+	}
+	if diff := cmp.Diff(g.model, got, cmp.AllowUnexported(stored{})); diff != "" {
+		return fmt.Errorf("entries (-want +got):\n%s", diff)
+	}
+	var c Copy
+	for key, want := range g.model {
+		hash := Hash([]byte(key))
+		v, ok := Find(g.seg, hash, []byte(key))
+		if !ok || string(v.Bytes) != want.bytes || v.Flags != want.flags {
+			return fmt.Errorf("find %q: %v, %t, want %v", key, v, ok, want)
+		}
+		v, ok, err := FindCopied(g.seg, &c, hash, []byte(key))
+		if err != nil || !ok || string(v.Bytes) != want.bytes || v.Flags != want.flags {
+			return fmt.Errorf("find copied %q: %v, %t, %w, want %v", key, v, ok, err, want)
+		}
+		absent := []byte(key + "~")
+		if _, there := g.model[string(absent)]; there {
+			continue
+		}
+		if _, ok := Find(g.seg, Hash(absent), absent); ok {
+			return fmt.Errorf("found %q", absent)
+		}
+		if _, ok, err := FindCopied(g.seg, &c, Hash(absent), absent); ok || err != nil {
+			return fmt.Errorf("found %q: %w", absent, err)
+		}
+	}
+	return nil
+}
+
+// mix is what keys and values a property uses.
+type mix struct {
+	keys       int
+	key, value func(t *rapid.T) []byte
+	flags      bool
+}
+
+func sized(least, most int) func(t *rapid.T) []byte {
+	return func(t *rapid.T) []byte { return rapid.SliceOfN(rapid.Byte(), least, most).Draw(t, "bytes") }
+}
+
+func number(size, below int) func(t *rapid.T) []byte {
+	return func(t *rapid.T) []byte {
+		return binary.LittleEndian.AppendUint64(nil, uint64(rapid.IntRange(0, below).Draw(t, "number")))[:size]
+	}
+}
+
+func TestSegmentIsAMap(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]mix{
+		"Fixed8":   {key: number(8, 600), value: number(8, 1<<40)},
+		"Fixed1":   {key: number(1, 255), value: sized(0, 0)},
+		"Fixed16":  {key: func(t *rapid.T) []byte { return append(number(8, 300)(t), "suffixes"...) }, value: number(8, 9)},
+		"Words":    {key: func(t *rapid.T) []byte { return number(2, 300)(t) }, value: sized(0, 4)},
+		"Small":    {key: sized(0, 3), value: sized(0, 40)},
+		"Mixed":    {key: func(t *rapid.T) []byte { return bytes.Repeat(number(1, 60)(t), 1+int(number(1, 20)(t)[0])) }, value: sized(0, 30)},
+		"Long":     {key: func(t *rapid.T) []byte { return append(number(2, 99)(t), make([]byte, 180)...) }, value: sized(0, 300)},
+		"Flagged":  {key: number(2, 99), value: sized(16, 16), flags: true},
+		"VeryLong": {key: number(1, 3), value: func(t *rapid.T) []byte { return make([]byte, rapid.IntRange(0, LongValue).Draw(t, "length")) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				g := newGrower()
+				for range rapid.IntRange(1, 12).Draw(t, "rounds") {
+					remove := rapid.IntRange(0, 9).Draw(t, "removals of 10")
+					for range rapid.IntRange(0, 60).Draw(t, "steps") {
+						var err error
+						key := m.key(t)
+						if rapid.IntRange(0, 9).Draw(t, "what") < remove {
+							err = g.delete(key)
+						} else {
+							flags := byte(0)
+							if m.flags {
+								flags = byte(rapid.IntRange(0, 3).Draw(t, "flags"))
+							}
+							_, err = g.put(key, m.value(t), flags)
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := g.check(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestSegmentGrowsAndShrinks fills a segment of each sort up to the most entries and empties it again.
+func TestSegmentGrowsAndShrinks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind  uint8
+		entry func(i uint64) (key, value []byte)
+	}{
+		"Fixed":   {Fixed, numbers8},
+		"Packed":  {Packed, wordCounts},
+		"Records": {Records, func(i uint64) (key, value []byte) { return fmt.Appendf(nil, "key %d", i), make([]byte, i%101) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGrower()
+			i := uint64(0)
+			for ; ; i++ {
+				key, value := c.entry(i)
+				if ok, err := g.put(key, value, 0); err != nil && i < 2000 {
+					t.Fatal(i, err)
+				} else if !ok {
+					break
+				}
+			}
+			if Kind(g.seg) != c.kind {
+				t.Errorf("kind %d, want %d", Kind(g.seg), c.kind)
+			}
+			if err := g.check(); err != nil {
+				t.Fatal(err)
+			}
+			halves(t, g)
+			for _, key := range slices.Sorted(maps.Keys(g.model)) {
+				if err := g.delete([]byte(key)); err != nil {
+					t.Fatal(err)
+				}
+				if len(g.model)%512 == 0 {
+					if err := g.check(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if len(g.seg) > 1024 {
+				t.Errorf("%d bytes for nothing", len(g.seg))
+			}
+		})
+	}
+}
+
+func numbers8(i uint64) (key, value []byte) {
+	return binary.LittleEndian.AppendUint64(nil, i*0x9E3779B97F4A7C15), binary.LittleEndian.AppendUint64(nil, i)
+}
+
+func wordCounts(i uint64) (key, value []byte) {
+	return fmt.Appendf(nil, "word%05d", i*7919%100000)[:8+i%2], binary.AppendUvarint(nil, i%300)
+}
+
+// halves splits g's segment in two, and joins it again, and compares.
+func halves(t *testing.T, g *grower) {
+	t.Helper()
+	stats, err := MeasureHalves(g.seg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	low, high := fresh(Choose(stats[0]), 0, 1), fresh(Choose(stats[1]), 1<<63, 1)
+	if ok, err := Rebuild([][]byte{low, high}, g.seg); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := Verify(low); err != nil {
+		t.Error(err)
+	}
+	if err := Verify(high); err != nil {
+		t.Error(err)
+	}
+	a, errA := Measure(low)
+	b, errB := Measure(high)
+	if errA != nil || errB != nil {
+		t.Fatal(errA, errB)
+	}
+	a.AddAll(b)
+	whole := *g
+	for shape := Choose(a); shape.Length <= SlotSize; shape = shape.Larger() {
+		whole.seg = fresh(shape, 0, 0)
+		one, errOne := Rebuild([][]byte{whole.seg}, low)
+		two, errTwo := Rebuild([][]byte{whole.seg}, high)
+		if errOne != nil || errTwo != nil {
+			t.Fatal(errOne, errTwo)
+		}
+		if one && two {
+			if err := whole.check(); err != nil {
+				t.Error(err)
+			}
+			break
+		}
+	}
+	if ok, _ := Rebuild([][]byte{low}, high); ok {
+		t.Error("entries of another prefix were taken")
+	}
+}
