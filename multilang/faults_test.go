@@ -277,7 +277,7 @@ func TestValues(t *testing.T) {
 		[]any{},
 		[]any{[]any{nil}},
 		map[string]any{},
-		map[string]any{"a": []any{int64(1)}, "": map[string]any{"b": "c"}},
+		map[string]any{"a": []any{int32(1)}, "": map[string]any{"b": "c"}},
 	}
 	b.deliver(values...)
 	b.until("acks", func() bool { return len(b.acked) == len(values) })
@@ -388,7 +388,7 @@ func TestTaskIDs(t *testing.T) {
 		}
 		for _, ids := range got {
 			answers++
-			if diff := cmp.Diff([]any{int64(answers), int64(answers + 1)}, ids); diff != "" {
+			if diff := cmp.Diff([]any{int32(answers), int32(answers + 1)}, ids); diff != "" {
 				t.Fatalf("emit %d: %s", answers, diff)
 			}
 		}
@@ -656,7 +656,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	want := map[string]any{
 		"pidDir": cfg.PidDir, "conf": map[string]any{"topology.name": "test", "topology.debug": false},
-		"context": map[string]any{"taskid": int64(5), "componentid": "split"},
+		"context": map[string]any{"taskid": int32(5), "componentid": "split"},
 	}
 	if diff := cmp.Diff(want, got["setup"]); diff != "" {
 		t.Error(diff)

@@ -67,9 +67,9 @@ func TestGo(t *testing.T) {
 			want := []emitted{
 				{Stream: "default", Anchors: []*tuple.Tuple{sent[0]}, Values: []any{"the"}},
 				{Stream: "default", Anchors: []*tuple.Tuple{sent[0]}, Values: []any{"cow"}},
-				{Stream: "pair", Anchors: []*tuple.Tuple{sent[0]}, Values: []any{"the cow", int64(7)}},
+				{Stream: "pair", Anchors: []*tuple.Tuple{sent[0]}, Values: []any{"the cow", int32(7)}},
 				{Stream: "default", Anchors: []*tuple.Tuple{sent[2]}, Values: []any{"é"}},
-				{Stream: "pair", Anchors: []*tuple.Tuple{sent[2]}, Values: []any{"é", int64(2)}},
+				{Stream: "pair", Anchors: []*tuple.Tuple{sent[2]}, Values: []any{"é", int32(2)}},
 			}
 			if diff := cmp.Diff(want, b.emits); diff != "" {
 				t.Error(diff)

@@ -259,7 +259,7 @@ func (d *decoder) tuple(m *message) error {
 		if !more {
 			break
 		}
-		v, err := w.Value()
+		v, err := w.Stock()
 		if err != nil {
 			return err
 		}

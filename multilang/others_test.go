@@ -32,7 +32,7 @@ func TestPystormBolt(t *testing.T) {
 			var want []emitted
 			for _, s := range sent {
 				want = append(want, emitted{Stream: "default", Anchors: []*tuple.Tuple{s}, Values: s.Values},
-					emitted{Stream: "pair", Anchors: []*tuple.Tuple{s}, Values: []any{"words", []any{int64(8)}}})
+					emitted{Stream: "pair", Anchors: []*tuple.Tuple{s}, Values: []any{"words", []any{int32(8)}}})
 			}
 			if diff := cmp.Diff(want, b.emits, cmpopts.EquateNaNs()); diff != "" {
 				t.Error(diff)
@@ -91,7 +91,7 @@ func TestPystormSpout(t *testing.T) {
 			b.spout.Fail("n1")
 			b.spout.Ack("n1")
 			b.until("the answers", b.spout.Ready)
-			want := []emitted{{Stream: "default", ID: "n1", Values: []any{int64(1)}}, {Stream: "default", ID: "n1", Values: []any{int64(1)}}}
+			want := []emitted{{Stream: "default", ID: "n1", Values: []any{int32(1)}}, {Stream: "default", ID: "n1", Values: []any{int32(1)}}}
 			if diff := cmp.Diff(want, b.emits); diff != "" {
 				t.Error(diff)
 			}
@@ -130,7 +130,7 @@ func TestStreamparse(t *testing.T) {
 			b.asBolt(cfg)
 			b.deliver("dog", "cat", "dog")
 			b.until("acks", func() bool { return len(b.acked) == 3 })
-			if diff := cmp.Diff([]any{"dog", int64(1), "cat", int64(1), "dog", int64(2)}, b.values()); diff != "" {
+			if diff := cmp.Diff([]any{"dog", int32(1), "cat", int32(1), "dog", int32(2)}, b.values()); diff != "" {
 				t.Error(diff)
 			}
 			if !slices.ContainsFunc(b.logs, func(l string) bool { return strings.HasPrefix(l, "2 ") && strings.Contains(l, "counted cat") }) {

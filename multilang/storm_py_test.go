@@ -144,11 +144,11 @@ func TestStormPySpout(t *testing.T) {
 	b.until("the answers", b.spout.Ready)
 	want := []emitted{
 		{Stream: "default", ID: int64(1), Values: []any{"word1"}},
-		{Stream: "pair", Task: 9, ID: "direct", Values: []any{int64(1), []any{int64(8)}}},
+		{Stream: "pair", Task: 9, ID: "direct", Values: []any{int32(1), []any{int32(8)}}},
 		{Stream: "default", ID: int64(2), Values: []any{"word2"}},
-		{Stream: "pair", Task: 9, ID: "direct", Values: []any{int64(2), []any{int64(7)}}},
+		{Stream: "pair", Task: 9, ID: "direct", Values: []any{int32(2), []any{int32(7)}}},
 		{Stream: "default", ID: int64(3), Values: []any{"word3"}},
-		{Stream: "pair", Task: 9, ID: "direct", Values: []any{int64(3), []any{int64(8)}}},
+		{Stream: "pair", Task: 9, ID: "direct", Values: []any{int32(3), []any{int32(8)}}},
 	}
 	if diff := cmp.Diff(want, b.emits); diff != "" {
 		t.Error(diff)

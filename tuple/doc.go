@@ -4,6 +4,6 @@
 // tracked in. It stands for Storm's TupleImpl and MessageId. It knows no queue, no wire and no clock: workers, the multilang
 // protocol and linked Go components share it.
 //
-// A value is nil, bool, int64, float64, string, []byte, []any or map[string]any; other integers and floats of Go are allowed
-// where a linked component emits them and keep their width on Storm's wire (int32 is Java's Integer).
+// A value is nil, bool, int32, int64, float64, string, []byte, []any or map[string]any. An int32 is Java's Integer, as which Storm
+// reads an integer of a child process that fits. Other integers and floats of Go are allowed where a linked component emits them.
 package tuple

@@ -102,7 +102,8 @@ func (t *Tuple) Value(field string) (any, bool) {
 	return t.Values[i], true
 }
 
-// Get is the value of a field as a T; an error names the field and what it holds instead.
+// Get is the value of a field as a T; an error names the field and what it holds instead. An int32 is an int64 too: small integers of
+// Java and of child processes have 32 bits.
 func Get[T any](t *Tuple, field string) (T, error) {
 	v, ok := t.Value(field)
 	if !ok {
@@ -110,6 +111,9 @@ func Get[T any](t *Tuple, field string) (T, error) {
 		return none, fmt.Errorf("tuple of %s, stream %s: no field %q among %q", t.Component, t.Stream, field, t.Fields)
 	}
 	out, ok := v.(T)
+	if n, small := v.(int32); small && !ok {
+		out, ok = any(int64(n)).(T)
+	}
 	if !ok {
 		return out, fmt.Errorf("tuple of %s, stream %s: field %q is a %T, not a %T", t.Component, t.Stream, field, v, out)
 	}

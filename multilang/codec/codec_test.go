@@ -174,6 +174,39 @@ func TestJSONValues(t *testing.T) {
 	}
 }
 
+// TestStock sees that the narrow integers are those of 32 bits, however deep, and that the next value is wide again.
+func TestStock(t *testing.T) {
+	t.Parallel()
+	over := new(big.Int).Lsh(big.NewInt(1), 63)
+	sent := []any{
+		0, -1, math.MaxInt32, math.MinInt32, math.MaxInt32 + 1, math.MinInt32 - 1, math.MaxInt64, math.MinInt64, over, 1.0, "1",
+		[]any{5, map[string]any{"a": 6, "b": 1 << 40}},
+	}
+	want := []any{
+		int32(0), int32(-1), int32(math.MaxInt32), int32(math.MinInt32), int64(math.MaxInt32 + 1), int64(math.MinInt32 - 1),
+		int64(math.MaxInt64), int64(math.MinInt64), over, 1.0, "1", []any{int32(5), map[string]any{"a": int32(6), "b": int64(1 << 40)}},
+	}
+	for _, f := range []Format{JSON, Msgpack} {
+		text, err := Append(nil, f, sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := NewWalker(f)
+		w.Reset(text)
+		narrow, err := w.Stock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, want, narrow)
+		w.Reset(text)
+		wide, err := w.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, read(sent), wide)
+	}
+}
+
 func TestJSONWritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -106,12 +106,23 @@ type Walker interface {
 	Text() ([]byte, error)
 	// Value reads any value.
 	Value() (any, error)
+	// Stock reads any value as Value does, but an integer of 32 bits or less as an int32, in lists and maps too. Storm's own parent makes
+	// an Integer of it where the children are unchanged Java's neighbours.
+	Stock() (any, error)
 	// Skip leaves a value out.
 	Skip() error
 	// End makes sure that nothing follows.
 	End() error
 	// Bad is an error if text so far was not UTF-8; it was read with U+FFFD for what is not.
 	Bad() error
+}
+
+// sized gives an integer its type.
+func sized(v int64, narrow bool) any {
+	if narrow && v == int64(int32(v)) {
+		return int32(v)
+	}
+	return v
 }
 
 // NewWalker makes a walker.

@@ -20,6 +20,7 @@ type jsonWalker struct {
 	at      int
 	depth   int
 	fresh   bool // a list or map was just entered: no comma yet
+	narrow  bool // an integer that fits is an int32
 	bad     *BadTextError
 	scratch []byte
 }
@@ -284,6 +285,13 @@ func (w *jsonWalker) Value() (any, error) {
 	}
 }
 
+func (w *jsonWalker) Stock() (any, error) {
+	w.narrow = true
+	v, err := w.Value()
+	w.narrow = false
+	return v, err
+}
+
 func (w *jsonWalker) word(word string) error {
 	if len(w.raw)-w.at < len(word) || string(w.raw[w.at:w.at+len(word)]) != word {
 		return w.fault("no value")
@@ -363,10 +371,11 @@ func (w *jsonWalker) number() (any, error) {
 	w.at = whole
 	switch {
 	case whole-digits <= 18:
+		v := int64(n)
 		if negative {
-			return -int64(n), nil
+			v = -v
 		}
-		return int64(n), nil
+		return sized(v, w.narrow), nil
 	case whole-digits > maxDigits:
 		w.at = from
 		return nil, w.fault(fmt.Sprintf("an integer of more than %d digits", maxDigits))

@@ -114,6 +114,8 @@ type msgpackWalker struct {
 	at   int
 	left []int64 // how many elements or entries the open lists and maps still have
 	bad  *BadTextError
+	// narrow: an integer that fits is an int32
+	narrow bool
 }
 
 func (w *msgpackWalker) Reset(raw []byte) {
@@ -264,12 +266,12 @@ func (w *msgpackWalker) Value() (any, error) {
 	case classBool:
 		return n == 1, nil
 	case classInt:
-		return signed(n, h.bytes), nil
+		return sized(signed(n, h.bytes), w.narrow), nil
 	case classUint:
 		if n > math.MaxInt64 {
 			return new(big.Int).SetUint64(n), nil
 		}
-		return int64(n), nil
+		return sized(int64(n), w.narrow), nil
 	case classFloat:
 		if h.bytes == 4 {
 			return float64(math.Float32frombits(uint32(n))), nil
@@ -291,6 +293,13 @@ func (w *msgpackWalker) Value() (any, error) {
 		w.at = from
 		return nil, w.fault("an extension type")
 	}
+}
+
+func (w *msgpackWalker) Stock() (any, error) {
+	w.narrow = true
+	v, err := w.Value()
+	w.narrow = false
+	return v, err
 }
 
 func signed(n uint64, size int) int64 {
@@ -347,7 +356,7 @@ func (w *msgpackWalker) object() (any, error) {
 			continue
 		}
 		switch key.(type) {
-		case nil, bool, int64, float64, string:
+		case nil, bool, int32, int64, float64, string:
 		default:
 			return nil, w.fault(fmt.Sprintf("a map with a key of type %T", key))
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/gust-stream/gust/tuple"
 )
 
-// Get is the value of a field as a T exactly as it came. An integer out of a pipe is an int64 and another number a float64; String, Int,
-// Float, Bool, Bytes, List and Map take whatever holds the same value.
+// Get is the value of a field as a T as it came, but an int32 is an int64 too. An integer out of a pipe is an int64 and another number a
+// float64; a linked component sees the small integers of other children and of Java as int32. String, Int, Float, Bool, Bytes, List and
+// Map take whatever holds the same value.
 func Get[T any](t *Tuple, field string) (T, error) { return tuple.Get[T](t, field) }
 
 // String is a field's text.

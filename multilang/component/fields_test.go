@@ -40,6 +40,23 @@ func TestInt(t *testing.T) {
 	}
 }
 
+func TestGetTakesSmallIntegers(t *testing.T) {
+	t.Parallel()
+	small := holding(int32(-7))
+	if n, err := Get[int64](small, "f"); n != -7 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := Get[int32](small, "f"); n != -7 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if v, err := Get[any](small, "f"); v != int32(-7) || err != nil {
+		t.Errorf("%T, %v", v, err)
+	}
+	if _, err := Get[string](small, "f"); err == nil {
+		t.Error("an integer is a text")
+	}
+}
+
 func TestFloat(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[float64]any{0.5: 0.5, 1 << 63: uint64(1 << 63), 1 << 70: new(big.Int).Lsh(big.NewInt(1), 70)} {

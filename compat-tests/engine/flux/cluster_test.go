@@ -26,7 +26,7 @@ import (
 
 const limit = 3 * time.Minute
 
-// uber merges Flux's JARs and Storm's children into one, as people's builds do.
+// uber merges Flux's JARs, Storm's children and what the tests have into one, as people's builds do.
 func uber(t *testing.T, lib string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "uber.jar")
@@ -36,8 +36,16 @@ func uber(t *testing.T, lib string) string {
 	}
 	z := zip.NewWriter(out)
 	seen := map[string]bool{}
+	jars := []string{}
 	for _, artifact := range []string{"flux-core", "flux-wrappers", "multilang-javascript", "multilang-python"} {
-		jar, err := zip.OpenReader(filepath.Join(lib, artifact+"-2.8.3.jar"))
+		jars = append(jars, filepath.Join(lib, artifact+"-2.8.3.jar"))
+	}
+	topologies, err := harness.Jar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(jars, topologies) {
+		jar, err := zip.OpenReader(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +61,17 @@ func uber(t *testing.T, lib string) string {
 		if err := jar.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	script, err := z.Create("resources/integers.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/cluster/integers.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := script.Write(text); err != nil {
+		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
@@ -121,12 +140,25 @@ func TestMixedFileOnCluster(t *testing.T) {
 	}
 	// LogInfoBolt prints tuples, whose values are a word and its count.
 	counted := regexp.MustCompile(`LogInfoBolt.*\[[a-z]+, [0-9]{2,}\]`)
+	await(t, s, "words to be counted", counted)
+	gust(t, s, "storm", "kill", "mixed", "-w", "0")
+
+	// The bolt calls getInteger, which takes an Integer only, and passes it on.
+	gust(t, s, "storm", "jar", jar, "org.apache.storm.flux.Flux", "testdata/cluster/integers.yaml")
+	for _, n := range []string{"-2147483648", "-1", "0", "2147483647"} {
+		await(t, s, "the integer "+n, regexp.MustCompile(`LogInfoBolt.*\[`+n+`, loud!!!\]`))
+	}
+	gust(t, s, "storm", "kill", "integers", "-w", "0")
+}
+
+// await waits until a worker's log has a line like that.
+func await(t *testing.T, s *site.Site, what string, line *regexp.Regexp) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	if err := harness.Await(ctx, "words to be counted", func() (bool, error) { return logged(t, s.Dir, counted), nil }); err != nil {
+	if err := harness.Await(ctx, what, func() (bool, error) { return logged(t, s.Dir, line), nil }); err != nil {
 		t.Fatal(err)
 	}
-	gust(t, s, "storm", "kill", "mixed", "-w", "0")
 }
 
 // logged says whether a worker's log has a line like that.
