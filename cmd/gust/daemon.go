@@ -11,8 +11,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +22,7 @@ import (
 	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/clock"
+	"github.com/gust-stream/gust/internal/footprint"
 )
 
 // daemonSettings are the flags of a daemon.
@@ -62,7 +63,6 @@ func (d *daemonSettings) start() (config.Conf, config.Sources, *zap.Logger, erro
 		return nil, sources, nil, err
 	}
 	warn(log, sources)
-	debug.FreeOSMemory() // reading the conf took more than the daemon will
 	return conf, sources, log, nil
 }
 
@@ -144,4 +144,27 @@ func quiet(err error) error {
 		return nil
 	}
 	return err
+}
+
+// settleAfter is when a daemon has long started, in a normal start.
+const settleAfter = 5 * time.Second
+
+// settled runs a daemon, and after a while gives back the memory that only its start needed.
+func settled(ctx context.Context, log *zap.Logger, daemon func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { settle(ctx, log) })
+	err := daemon(ctx)
+	cancel()
+	beside.Wait()
+	return err
+}
+
+func settle(ctx context.Context, log *zap.Logger) {
+	if clock.Wait(ctx, settleAfter) != nil {
+		return
+	}
+	if err := footprint.Shrink(); err != nil {
+		log.Debug("memory of the start is kept", zap.Error(err))
+	}
 }

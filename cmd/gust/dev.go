@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -86,7 +85,6 @@ func runDev(ctx context.Context, site devSite, ready func(context.Context) error
 	if err == nil {
 		err = awaitReady(starting, site.conf, n)
 	}
-	debug.FreeOSMemory() // reading the conf and the JAR took more than the daemons will
 	if err == nil {
 		err = ready(starting)
 	}
@@ -100,6 +98,11 @@ func runDev(ctx context.Context, site devSite, ready func(context.Context) error
 		}
 		return errors.Join(err, stack.Stop())
 	}
+	stack.Start("settle", func(ctx context.Context) error {
+		settle(ctx, site.log)
+		<-ctx.Done()
+		return nil
+	})
 	return stack.Wait(ctx)
 }
 

@@ -96,10 +96,12 @@ func (s *settings) explainRunning(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer hangUp(nimbus)
-	id, err := topologyID(ctx, nimbus, name)
+	summary, err := nimbus.GetTopologySummaryByName(ctx, name)
 	if err != nil {
-		return err
+		return explain(err)
 	}
+	defer sayUnscheduled(cmd.ErrOrStderr(), summary)
+	id := summary.ID
 	text, err := nimbus.GetTopologyConf(ctx, id)
 	if err != nil {
 		return explain(err)

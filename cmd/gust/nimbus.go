@@ -43,7 +43,7 @@ func newNimbus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runNimbus(cmd.Context(), n)
+			return settled(cmd.Context(), log, func(ctx context.Context) error { return runNimbus(ctx, n) })
 		},
 	}
 	d.register(cmd, "")

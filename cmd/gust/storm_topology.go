@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -68,12 +69,25 @@ func newList() *cobra.Command {
 			for _, t := range topologies {
 				fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", t.Name, t.Status, t.NumTasks, t.NumWorkers, t.UptimeSecs, t.ID, t.GetOwner())
 			}
-			return table.Flush()
+			if err := table.Flush(); err != nil {
+				return err
+			}
+			for _, t := range topologies {
+				sayUnscheduled(cmd.ErrOrStderr(), t)
+			}
+			return nil
 		},
 	}
 	s.register(cmd)
 	s.registerJSON(cmd)
 	return cmd
+}
+
+// sayUnscheduled tells what keeps a topology from running as it should. It goes to stderr: what prints lists has readers that are programs.
+func sayUnscheduled(out io.Writer, t *storm.TopologySummary) {
+	if status := t.GetSchedStatus(); status != "" && !strings.HasPrefix(status, "Fully Scheduled") {
+		fmt.Fprintf(out, "%s: %s\n", t.Name, status)
+	}
 }
 
 func newKill() *cobra.Command {

@@ -5,6 +5,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -47,7 +49,7 @@ func newSupervisor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return quiet(s.Run(cmd.Context()))
+			return settled(cmd.Context(), log, func(ctx context.Context) error { return quiet(s.Run(ctx)) })
 		},
 	}
 	d.register(cmd, "")

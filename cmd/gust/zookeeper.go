@@ -72,5 +72,5 @@ func runZookeeper(ctx context.Context, zk *server.Server, dir string, log *zap.L
 		return err
 	}
 	log.Info("cluster state listens", zap.Stringer("address", addr), zap.String("dir", dir))
-	return quiet(zk.Run(ctx))
+	return settled(ctx, log, func(ctx context.Context) error { return quiet(zk.Run(ctx)) })
 }
