@@ -184,7 +184,8 @@ func TestStock(t *testing.T) {
 	}
 	want := []any{
 		int32(0), int32(-1), int32(math.MaxInt32), int32(math.MinInt32), int64(math.MaxInt32 + 1), int64(math.MinInt32 - 1),
-		int64(math.MaxInt64), int64(math.MinInt64), over, 1.0, "1", []any{int32(5), map[string]any{"a": int32(6), "b": int64(1 << 40)}},
+		int64(math.MaxInt64), int64(math.MinInt64), over, 1.0, "1",
+		[]any{int32(5), map[string]any{"a": int32(6), "b": int64(1 << 40)}},
 	}
 	for _, f := range []Format{JSON, Msgpack} {
 		text, err := Append(nil, f, sent)

@@ -121,4 +121,4 @@ func get32(seg []byte, at int) uint32 { return binary.LittleEndian.Uint32(seg[at
 
 func set32(seg []byte, at int, v uint32) { binary.LittleEndian.PutUint32(seg[at:], v) }
 
-func add32(seg []byte, at int, v int) { set32(seg, at, get32(seg, at)+uint32(v)) }
+func add32(seg []byte, at, v int) { set32(seg, at, get32(seg, at)+uint32(v)) }
