@@ -58,20 +58,23 @@ const (
 // zeroBytes has the high bit of each byte of w that is 0. Bits above the lowest one that is set may be wrong.
 func zeroBytes(w uint64) uint64 { return (w - lowBits) &^ w & highBits }
 
-// tagMatches is zeroBytes of the tags from first on (a multiple of 8) compared with tag, for those below slots.
-func tagMatches(b *block, tag byte, first, slots int) uint64 {
-	m := zeroBytes(binary.LittleEndian.Uint64(b[first&(BlockSize-8):]) ^ uint64(tag)*lowBits)
-	if left := slots - first; left < 8 {
-		m &= 1<<(8*uint(left)) - 1
-	}
-	return m
+// gather makes 8 bits of the high bits of 8 bytes.
+func gather(m uint64) uint64 { return m >> 7 * 0x0102040810204080 >> 56 }
+
+// matches has a bit for each of 16 tags from first on (a multiple of 8) that is tag, and for some others: who searches compares keys. The lowest bit is
+// right. It does not branch: a wrong guess costs as much as the memory that it waits for.
+func matches(b *block, tag byte, first, slots int) uint64 {
+	all := uint64(tag) * lowBits
+	low := zeroBytes(binary.LittleEndian.Uint64(b[first&(BlockSize-8):]) ^ all)
+	high := zeroBytes(binary.LittleEndian.Uint64(b[(first+8)&(BlockSize-8):]) ^ all)
+	return (gather(low) | gather(high)<<8) & (1<<uint(slots-first) - 1)
 }
 
 // fixedSlot looks for a key in a block: its entry's slot, or -1.
 func fixedSlot(b *block, f *fixedForm, tag byte, key []byte) int {
-	for first := 0; first < f.slots; first += 8 {
-		for m := tagMatches(b, tag, first, f.slots); m != 0; m &= m - 1 {
-			slot := first + bits.TrailingZeros64(m)>>3
+	for first := 0; first < f.slots; first += 16 {
+		for m := matches(b, tag, first, f.slots); m != 0; m &= m - 1 {
+			slot := first + bits.TrailingZeros64(m)
 			start := f.entries + slot*(f.key+f.value)
 			if end := start + f.key; end <= BlockSize && string(b[start:end]) == string(key) {
 				return slot
@@ -181,9 +184,9 @@ func fixedInsert(seg []byte, f *fixedForm, hash uint64, key, value []byte) bool 
 
 // fixedFree is a block's first free slot, or -1.
 func fixedFree(b *block, slots int) int {
-	for first := 0; first < slots; first += 8 {
-		if m := tagMatches(b, 0, first, slots); m != 0 {
-			return first + bits.TrailingZeros64(m)>>3
+	for first := 0; first < slots; first += 16 {
+		if m := matches(b, 0, first, slots); m != 0 {
+			return first + bits.TrailingZeros64(m)
 		}
 	}
 	return -1

@@ -17,7 +17,7 @@ const (
 	// packedLargest is the largest entry that is taken. Larger ones would pass many blocks and make searches long.
 	packedLargest = 80
 	// packedReach is how many blocks an entry may pass before the segment must grow.
-	packedReach = 12
+	packedReach = 64
 )
 
 // packedSize is the size of an entry.
