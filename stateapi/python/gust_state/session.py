@@ -6,7 +6,7 @@ import struct
 import time
 
 from . import arena, wire
-from .errors import AwayError, NotReady, StateError
+from .errors import AwayError, DeniedError, NotReady, StateError
 
 log = logging.getLogger("gust_state")
 
@@ -59,6 +59,8 @@ class Session:
         while True:
             try:
                 result = attempt(start + self._wait - time.monotonic())
+            except PermissionError as denied:
+                raise DeniedError("%s: %s: %s" % (self, self._path, denied)) from denied
             except (OSError, EOFError, NotReady) as away:
                 self._drop()
                 left = start + self._wait - time.monotonic()
@@ -115,6 +117,7 @@ class Session:
             raise  # the server is being started again
         except (OSError, ValueError) as fault:
             log.warning("%s: reads go through the server, for its arena cannot be read: %s", self, fault)
+            self._in_place = False
             self._unmap()
 
     def _unmap(self):
