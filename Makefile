@@ -7,12 +7,13 @@ STORM_HOME_DIR := build/storm-home/$(STORM_VERSION)
 OLDER_VERSIONS := 2.6.4 2.4.0
 STORM_STOCK_DIR := build/storm-stock/$(STORM_VERSION)
 TOPOLOGIES_JAR := build/topologies.jar
+STATE_JAR := build/gust-state.jar
 
 export GUST_STORM_HOME := $(CURDIR)/$(STORM_HOME_DIR)
 export GUST_STORM_STOCK := $(CURDIR)/$(STORM_STOCK_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build storm-home storm-older storm-stock topologies multilang-children jre-21 demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
+.PHONY: help setup build state-jar storm-home storm-older storm-stock topologies multilang-children jre-21 demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
 
 help: ## list the tasks
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,11 +26,14 @@ build: ## build bin/gust and its link bin/storm
 	CGO_ENABLED=0 go build -trimpath -o bin/gust ./cmd/gust
 	@ln -sf gust bin/storm
 
-storm-home: setup ## lay out a Storm home from Maven (the stock workers)
-	@scripts/storm-home $(STORM_VERSION) $(STORM_HOME_DIR)
+state-jar: setup ## build the keyed state's JAR for stock workers
+	@scripts/state-jar $(STATE_JAR)
 
-storm-older: setup ## lay out Storm homes of older releases, for tests
-	@for version in $(OLDER_VERSIONS); do scripts/storm-home $$version build/storm-home/$$version || exit; done
+storm-home: state-jar ## lay out a Storm home from Maven (the stock workers)
+	@scripts/storm-home $(STORM_VERSION) $(STORM_HOME_DIR) --plugin=$(STATE_JAR)
+
+storm-older: state-jar ## lay out Storm homes of older releases, for tests
+	@for version in $(OLDER_VERSIONS); do scripts/storm-home $$version build/storm-home/$$version --plugin=$(STATE_JAR) || exit; done
 
 storm-stock: setup ## lay out stock Storm's own daemons too, for comparison
 	@scripts/storm-home $(STORM_VERSION) $(STORM_STOCK_DIR) --server

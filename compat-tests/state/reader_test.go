@@ -218,7 +218,12 @@ func TestReader(t *testing.T) {
 		}
 	})
 	t.Run("nonsense", func(t *testing.T) { nonsense(t, d, r) })
-	t.Run("changes while it reads", func(t *testing.T) { changing(t, d, r) })
+	t.Run("packed entries change", func(t *testing.T) {
+		changing(t, d, r, segment.Shape{Kind: segment.Packed, Blocks: 30, Length: 64 + 30*256}, 60)
+	})
+	t.Run("records change", func(t *testing.T) {
+		changing(t, d, r, segment.Shape{Kind: segment.Records, Blocks: 200, Length: slot}, 1200)
+	})
 }
 
 func longValues(t *testing.T, d *driver, r *rand.Rand) {
@@ -274,16 +279,14 @@ func nonsense(t *testing.T, d *driver, r *rand.Rand) {
 }
 
 // changing has a writer change, move and drop entries while the driver reads.
-func changing(t *testing.T, d *driver, r *rand.Rand) {
-	const keys = 300
+func changing(t *testing.T, d *driver, r *rand.Rand, shape segment.Shape, longest int) {
+	const keys = 100
 	p := newPlan(t)
-	values := make([]segment.Value, keys)
 	all := map[string]segment.Value{}
 	for i := range keys {
-		values[i] = segment.Value{Bytes: bytes.Repeat([]byte{1}, i%60)}
-		all[strconv.Itoa(i)] = values[i]
+		all[strconv.Itoa(i)] = segment.Value{Bytes: bytes.Repeat([]byte{1}, r.IntN(longest))}
 	}
-	p.lay(t, 0, all)
+	p.word(descriptor, uint64(p.segment(t, shape, 0, 0, all)))
 	reader := d.reader(t, p)
 	ended, written := make(chan struct{}), 0
 	var writer sync.WaitGroup
@@ -294,7 +297,10 @@ func changing(t *testing.T, d *driver, r *rand.Rand) {
 				return
 			default:
 			}
-			p.change(r, n, keys)
+			if err := p.change(r, shape, n, keys, longest); err != nil {
+				t.Error(err)
+				return
+			}
 			written++
 		}
 	})
@@ -311,31 +317,34 @@ func changing(t *testing.T, d *driver, r *rand.Rand) {
 	}
 }
 
-// change changes every key in place, and now and then has the segment go elsewhere.
-func (p *plan) change(r *rand.Rand, n byte, keys int) {
-	at := binary.LittleEndian.Uint64(p.data[descriptor:])
-	seg := p.data[at : at+slot]
-	number := segment.Sequence(seg)
+// change changes every key in place, and then has the segment go elsewhere.
+func (p *plan) change(r *rand.Rand, shape segment.Shape, n byte, keys, longest int) error {
+	at := p.directory().Load()
+	seg := p.data[at : at+uint64(shape.Length)]
+	number, none := segment.Sequence(seg), func(int, int) {}
 	for i := range keys {
 		key := strconv.AppendInt(nil, int64(i), 10)
 		number.Add(1)
 		if r.IntN(10) == 0 {
-			segment.Delete(seg[:segment.Length(seg)], segment.Hash(key), key, func(int, int) {})
-		} else {
-			segment.Put(seg[:segment.Length(seg)], segment.Hash(key), key, segment.Value{Bytes: bytes.Repeat([]byte{n}, r.IntN(60))}, func(int, int) {})
+			segment.Delete(seg, segment.Hash(key), key, none)
+		} else { // where it is full, the old value stays or goes
+			segment.Put(seg, segment.Hash(key), key, segment.Value{Bytes: bytes.Repeat([]byte{n}, r.IntN(longest))}, none)
 		}
 		number.Add(1)
 	}
-	// The segment moves between two places; the old one becomes rubbish.
-	to := uint64(5*slot) - at
-	other := p.data[to : to+slot]
+	to := 5*slot - at
+	other := p.data[to : to+uint64(shape.Length)]
 	moved := segment.Sequence(other)
 	moved.Store(number.Load() + 101)
-	copy(other[8:segment.Length(seg)], seg[8:])
+	segment.Init(other, shape, namespace, 0, 0)
+	if ok, err := segment.Rebuild([][]byte{other}, seg); !ok || err != nil {
+		return fmt.Errorf("rebuild: %t, %w", ok, err)
+	}
 	moved.Add(1)
 	p.directory().Store(to)
 	number.Add(1)
-	for i := range seg[8:segment.Length(seg)] {
+	for i := range seg[8:] { // what a reader still looks at becomes rubbish
 		seg[8+i] = byte(i)
 	}
+	return nil
 }

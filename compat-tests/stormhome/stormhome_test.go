@@ -162,6 +162,34 @@ func TestStormHomeServerAtOnce(t *testing.T) {
 	}
 }
 
+func TestStormHomePlugin(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	jar := filepath.Join(b.dir, "plug.jar")
+	if err := os.WriteFile(jar, []byte("first"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Sorted(slices.Values(append([]string{"h/extlib/plug.jar"}, worker...)))
+	for _, content := range []string{"first", "second"} { // the second home is complete
+		if err := os.WriteFile(jar, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, out := b.run(t, "2.8.3", "h", "--plugin="+jar); status != 0 {
+			t.Fatalf("status %d: %s", status, out)
+		}
+		got, err := os.ReadFile(filepath.Join(b.dir, "homes", "h", "extlib", "plug.jar"))
+		if err != nil || string(got) != content {
+			t.Errorf("plug-in is %q, %v; want %q", got, err, content)
+		}
+		if diff := cmp.Diff(want, b.tree(t)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if status, out := b.run(t, "2.8.3", "h", "--plugin=missing.jar"); status != 1 || !strings.Contains(out, "there is no plug-in missing.jar") {
+		t.Errorf("missing plug-in: status %d: %s", status, out)
+	}
+}
+
 func TestStormHomeRefusals(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -290,7 +318,7 @@ func TestStormHomeTwoAtOnce(t *testing.T) {
 func TestStormHomeHelp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if status, out := b.run(t, "--help"); status != 0 || !strings.HasPrefix(out, "usage: storm-home VERSION DIR [--server]") {
+	if status, out := b.run(t, "--help"); status != 0 || !strings.HasPrefix(out, "usage: storm-home VERSION DIR [--server] [--plugin=JAR]") {
 		t.Errorf("status %d: %s", status, out)
 	}
 }
