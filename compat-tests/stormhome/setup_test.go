@@ -70,7 +70,7 @@ func setup(t *testing.T, path string, env ...string) (status int, said, asked st
 
 func TestSetupTakesTheNewestJDK(t *testing.T) {
 	t.Parallel()
-	const rest = "maven python3 python3-venv nodejs unzip procps gcc libc6-dev thrift-compiler"
+	const rest = "maven python3 python3-venv nodejs unzip procps gcc libc6-dev thrift-compiler redis-server"
 	for name, test := range map[string]struct{ has, want string }{
 		"Debian12": {"openjdk-17-jdk-headless", "openjdk-17-jdk-headless"},
 		"Debian13": {"openjdk-21-jdk-headless openjdk-25-jdk-headless", "openjdk-25-jdk-headless"},
@@ -94,7 +94,7 @@ func TestSetupTakesTheNewestJDK(t *testing.T) {
 func TestSetupWithAnOldJDK(t *testing.T) {
 	t.Parallel()
 	tools := map[string]string{"apt-get": fakeApt, "apt-cache": fakeCache}
-	for _, name := range []string{"javac", "mvn", "python3", "node", "unzip", "ps", "gcc", "thrift"} {
+	for _, name := range []string{"javac", "mvn", "python3", "node", "unzip", "ps", "gcc", "thrift", "redis-server"} {
 		tools[name] = "#!/bin/bash\n"
 	}
 	for version, want := range map[string]string{"11.0.2": "openjdk-17-jdk-headless", "17.0.1": "", "25": ""} {
