@@ -14,6 +14,7 @@ import (
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/localstate"
+	"github.com/gust-stream/gust/stateapi/server"
 	"github.com/gust-stream/gust/supervisor/localizer"
 	"github.com/gust-stream/gust/supervisor/slot"
 	"github.com/gust-stream/gust/thrift/storm"
@@ -74,6 +75,9 @@ type Config struct {
 
 	// Health is the check of this machine.
 	Health Health
+
+	// State says where keyed state is kept; the zero value keeps none.
+	State server.MachineConfig
 
 	// Enabled is false when no worker may be launched here (supervisor.enable).
 	Enabled bool
@@ -137,6 +141,7 @@ func FromConf(conf config.Conf, src config.Sources) (Config, error) {
 		Enabled:   conf.Bool(config.SupervisorEnable, true),
 		Overrides: config.Conf{},
 	}
+	cfg.State = stateConfig(conf, cfg.Layout)
 	if from := src.Of[config.TaskRefreshPollSecs]; from == "" || from == "defaults" {
 		cfg.TaskRefreshSecs = 1
 	}

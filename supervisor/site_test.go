@@ -153,7 +153,7 @@ func (plan sitePlan) supervisor(ctx context.Context, log *zap.Logger, change fun
 		config.StormLocalDir: filepath.Join(plan.Dir, "local"), config.StormLogDir: filepath.Join(plan.Dir, "logs"),
 		config.StormLocalHostname: "127.0.0.1", config.NimbusSeeds: []any{"127.0.0.1"},
 		config.NimbusThriftPort: int64(plan.NimbusPort), config.SupervisorThriftPort: int64(0), config.SupervisorSlotsPorts: ports,
-		config.GustWorkerCdsEnabled: false,
+		config.GustWorkerCdsEnabled: false, config.GustStateDir: filepath.Join(plan.Dir, "m"),
 	}))
 	maps.Copy(conf, config.Normalize(plan.Conf))
 	home := filepath.Join(plan.Dir, "home")

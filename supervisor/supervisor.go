@@ -75,7 +75,9 @@ type Deps struct {
 	Cluster ClusterState
 	// Files are those that connections of peers may take; nil is no bound but that on their number.
 	Files *openfiles.Share
-	Log   *zap.Logger
+	// StateFiles are those that clients of keyed state may take.
+	StateFiles *openfiles.Share
+	Log        *zap.Logger
 }
 
 // New makes a supervisor. It opens nothing and starts nothing.
@@ -83,6 +85,7 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("configure supervisor: %w", err)
 	}
+	cfg.State.Files = deps.StateFiles
 	logger := deps.Log.Named("supervisor")
 	n := newNimbus(cfg)
 	s := &Supervisor{
@@ -97,7 +100,7 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 		}, n, logger),
 		store: localstate.New(cfg.Layout.State(), time.Now, logger),
 		workers: container.New(container.Config{
-			Layout: cfg.Layout, Environ: cfg.Environ, ClassData: cfg.Conf.Bool(config.GustWorkerCdsEnabled, true),
+			Layout: cfg.Layout, Environ: withSocket(cfg.Environ, cfg.State), ClassData: cfg.Conf.Bool(config.GustWorkerCdsEnabled, true),
 			OutputBytes: cfg.Conf.Int(config.GustSupervisorLogMaxBytes, 0),
 			OutputKeep:  int(cfg.Conf.Int(config.GustSupervisorLogMaxFiles, 0)),
 		}, logger),
@@ -141,11 +144,12 @@ func (s *Supervisor) run(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("start supervisor: %w", err), s.server.Close())
 	}
 	defer s.nimbus.close()
-	// The watch over the processes outlives the ports, which end their workers on the way out.
+	// The watch over the processes and the state server outlive the ports, which end their workers on the way out.
 	below, stopBelow := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBelow()
 	var lower errgroup.Group
 	lower.Go(func() error { return s.workers.Run(below) })
+	lower.Go(func() error { return s.keepState(below) })
 	s.workers.PrepareClassData(s.command(container.Command{}).Host)
 	err := s.serve(ctx)
 	stopBelow()

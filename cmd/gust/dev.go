@@ -138,7 +138,9 @@ func startDev(ctx context.Context, site devSite, stack *run.Stack) (*nimbus.Nimb
 		return nil, err
 	}
 	stack.Start("nimbus", n.Run)
-	s, err := buildSupervisor(site.conf, site.sources, site.bind, supervisor.Deps{Cluster: state, Files: files.Share(), Log: site.log}, true)
+	s, err := buildSupervisor(site.conf, site.sources, site.bind, supervisor.Deps{
+		Cluster: state, Files: files.Share(), StateFiles: files.Share(), Log: site.log,
+	}, true)
 	if err != nil {
 		return nil, err
 	}

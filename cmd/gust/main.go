@@ -93,7 +93,7 @@ func newGust() *cobra.Command {
 	storm.Short = "Storm's client commands: jar, list, kill, ..."
 	root.Args = usage(cobra.NoArgs)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.AddCommand(newDev(), newDemo(), newSubmit(), newRun(), newExplain(), newNimbus(), newSupervisor(), newWorker(), newZookeeper(), newVersion(), storm)
+	root.AddCommand(newDev(), newDemo(), newSubmit(), newRun(), newExplain(), newNimbus(), newSupervisor(), newWorker(), newZookeeper(), newState(), newVersion(), storm)
 	return root
 }
 

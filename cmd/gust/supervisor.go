@@ -45,7 +45,7 @@ func newSupervisor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := buildSupervisor(conf, sources, d.bind, supervisor.Deps{Cluster: state, Files: files.Share(), Log: log}, false)
+			s, err := buildSupervisor(conf, sources, d.bind, supervisor.Deps{Cluster: state, Files: files.Share(), StateFiles: files.Share(), Log: log}, false)
 			if err != nil {
 				return err
 			}
