@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/nimbus/nimbustest"
@@ -84,6 +86,35 @@ func TestEnginesAreDecidedAtTheSubmit(t *testing.T) {
 		summary.GetSchedStatus() != "Fully Scheduled on one worker for each of the engines java and go, where 1 was asked for" {
 		t.Errorf("summary is %v, %v", summary, err)
 	}
+}
+
+func TestMissingSlotsAreNamed(t *testing.T) {
+	t.Parallel()
+	core, lines := observer.New(zap.WarnLevel)
+	site := nimbustest.Start(t, nimbustest.Options{Log: zap.New(core)})
+	c := site.Client(t)
+	sup := site.Supervisor(t, "sup-1", 6700)
+	id := nimbustest.Submit(t, c, "mixed", nil, shells(nimbustest.WordCount(1, 2, 3), "split"))
+	const want = "Not all executors scheduled: 5 of 7 placed on 1 of 2 workers, no free slot: 1 supervisors offer 1, " +
+		"the topology takes one worker for each of the engines java and go, where 1 was asked for; without a slot: split (2)"
+	var got string
+	nimbustest.Until(t, "what fits is assigned", func() bool {
+		s, err := c.GetTopologySummaryByName(t.Context(), "mixed")
+		got = s.GetSchedStatus()
+		return err == nil && sup.Executors(id) == 5 && got != ""
+	})
+	if got != want {
+		t.Errorf("status is\n%s\nwant\n%s", got, want)
+	}
+	lacking := lines.FilterMessage("topology lacks slots").All()
+	if len(lacking) != 1 || lacking[0].ContextMap()["status"] != want || lacking[0].ContextMap()["topology_id"] != id {
+		t.Errorf("logged: %v", lacking)
+	}
+	site.Supervisor(t, "sup-2", 6700)
+	nimbustest.Until(t, "all is assigned", func() bool {
+		s, err := c.GetTopologySummaryByName(t.Context(), "mixed")
+		return err == nil && strings.HasPrefix(s.GetSchedStatus(), "Fully Scheduled")
+	})
 }
 
 func TestEnginesAreDecidedAnewByARebalance(t *testing.T) {

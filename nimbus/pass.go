@@ -7,7 +7,10 @@ package nimbus
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -54,7 +57,7 @@ func (n *Nimbus) passOnce(ctx context.Context, afresh string) (again bool, err e
 			changes = append(changes, c)
 		}
 	}
-	n.noteStatus(topologies, out.Topologies)
+	n.noteStatus(topologies, out.Topologies, !out.Again)
 	if err := n.writeAssignments(ctx, changes); err != nil {
 		return false, err
 	}
@@ -224,18 +227,47 @@ func (n *Nimbus) writeAssignment(ctx context.Context, c change) error {
 	return nil
 }
 
-// noteStatus keeps the scheduler's sentence about each topology.
-func (n *Nimbus) noteStatus(topologies []*topologyState, outcomes []scheduler.Outcome) {
+// noteStatus keeps the scheduler's sentence about each topology, with the components that have no slot. It logs one that is short of slots
+// when that is news, unless another pass follows at once.
+func (n *Nimbus) noteStatus(topologies []*topologyState, outcomes []scheduler.Outcome, last bool) {
 	for i, t := range topologies {
 		status := outcomes[i].Status
+		missing := missingComponents(t, outcomes[i].Unplaced)
+		if missing != "" {
+			status += "; without a slot: " + missing
+		}
 		if t.broken != nil {
 			status = "Not scheduled: " + t.broken.Error()
 		}
-		if t.status != status {
-			n.model.update(t.id, func(s topologyState) topologyState {
-				s.status = status
-				return s
-			})
+		if t.status == status {
+			continue
+		}
+		n.model.update(t.id, func(s topologyState) topologyState {
+			s.status = status
+			return s
+		})
+		if last && missing != "" {
+			n.log.Warn("topology lacks slots", zap.String("topology_id", t.id), zap.String("status", status))
 		}
 	}
+}
+
+// mostMissing bounds how many components a status names.
+const mostMissing = 10
+
+// missingComponents names the components of executors, with how many of each.
+func missingComponents(t *topologyState, executors []scheduler.Executor) string {
+	count := map[string]int{}
+	for _, e := range executors {
+		count[t.components[storm.ExecutorID{int64(e.Start), int64(e.End)}]]++
+	}
+	names := slices.Sorted(maps.Keys(count))
+	more := len(names) - mostMissing
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s (%d)", name, count[name])
+	}
+	if more > 0 {
+		names = append(names[:mostMissing], fmt.Sprintf("%d more components", more))
+	}
+	return strings.Join(names, ", ")
 }

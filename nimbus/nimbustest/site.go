@@ -59,13 +59,18 @@ type Options struct {
 	Tune func(*nimbus.Config)
 	// Quiet keeps logs out of the test's output, for benchmarks.
 	Quiet bool
+	// Log takes the logs instead of the test's output.
+	Log *zap.Logger
 }
 
 // Start starts a site and waits until its Nimbus leads.
 func Start(tb testing.TB, o Options) *Site {
 	tb.Helper()
 	s := &Site{Dir: tb.TempDir(), Log: zap.NewNop()}
-	if !o.Quiet {
+	switch {
+	case o.Log != nil:
+		s.Log = o.Log
+	case !o.Quiet:
 		s.Log = zaptest.NewLogger(tb, zaptest.Level(zap.InfoLevel))
 	}
 	s.StartZooKeeper(tb)
