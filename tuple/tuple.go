@@ -39,6 +39,15 @@ type Source struct {
 	Fields []string
 }
 
+// OfTrees says whether the stream is one between an acker and others.
+func (s *Source) OfTrees() bool {
+	switch s.Stream {
+	case InitStream, AckStream, FailStream, ResetStream:
+		return true
+	}
+	return false
+}
+
 // Index is the place of a field among the values, -1 if there is none of that name.
 func (s *Source) Index(field string) int {
 	for i, name := range s.Fields {

@@ -80,13 +80,16 @@ func (n *node) dial(addr string, sources *frame.Sources) peer {
 	})
 }
 
-// refuse fails the trees of a tuple that a link could not write or read, in the name of the task here that sent it or was to get it.
+// refuse fails the trees of a tuple that a link could not write, read or keep, in the name of the task here that sent it or was to get it.
 func (n *node) refuse(task int32, t *tuple.Tuple, err error) {
 	var anchors []tuple.Anchor
 	if t.Tracked() {
 		anchors = append([]tuple.Anchor{t.Anchor}, t.More...)
 	}
-	n.Refuse(task, anchors, fmt.Errorf("%w; %s: java keeps the component on a Java worker", err, config.GustTopologyWorkerEngine))
+	if !errors.Is(err, link.ErrFull) {
+		err = fmt.Errorf("%w; %s: java keeps the component on a Java worker", err, config.GustTopologyWorkerEngine)
+	}
+	n.Refuse(task, anchors, err)
 }
 
 // notice has everybody look again who may have waited for a link.

@@ -6,7 +6,9 @@ package link
 
 import (
 	"context"
+	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +28,8 @@ type ClientConfig struct {
 
 	// Notify is called when a task or the link is no longer blocked, or is connected or lost. It must not block.
 	Notify func()
-	// Refused is called with a tuple that cannot be sent, because of a value of its.
+	// Refused is called with a tuple that cannot be sent, because of a value of its or, with ErrFull, because too many wait. Send calls it in
+	// the second case.
 	Refused func(m tuple.Message, err error)
 	// StormOnly keeps to Storm's frames with Go workers too.
 	StormOnly bool
@@ -36,11 +39,15 @@ type ClientConfig struct {
 	Greet time.Duration
 	// Flush is how long what is waiting may take at the end.
 	Flush time.Duration
-	// Mark is how many waiting tuples block, Hard from how many on they are lost. Without a connection Mark is that bound.
+	// Mark is how many waiting tuples block, Hard from how many on tuples are refused; messages about trees are not. Without a connection
+	// Mark is the bound of both, and what comes is lost.
 	Mark, Hard int
 	// Dial makes connections.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
+
+// ErrFull says that too many tuples wait for another worker.
+var ErrFull = errors.New("too many tuples wait for another worker")
 
 func (c *ClientConfig) setDefaults() {
 	setDefault(&c.MinWait, 100*time.Millisecond)
@@ -113,17 +120,17 @@ func NewClient(cfg ClientConfig) *Client {
 	}
 }
 
-// Send hands over tuples, which nobody may change from then on; the slice is only lent. It never waits. What does not fit is lost: beyond
-// Hard tuples, or beyond Mark where there is no connection, as Storm's client loses all then.
+// Send hands over tuples, which nobody may change from then on; the slice is only lent. It never waits. What does not fit is refused, or lost
+// where there is no connection, as Storm's client loses all then.
 func (c *Client) Send(batch []tuple.Message) {
 	c.mu.Lock()
 	limit := c.cfg.Hard
 	if !c.open {
 		limit = c.cfg.Mark
 	}
+	var refused []tuple.Message
 	if room := max(limit-len(c.queue), 0); len(batch) > room {
-		c.lost.Add(int64(len(batch) - room))
-		batch = batch[:room]
+		batch, refused = c.overflow(batch, room)
 	}
 	c.queue = append(c.queue, batch...)
 	c.count(batch)
@@ -132,6 +139,9 @@ func (c *Client) Send(batch []tuple.Message) {
 	}
 	few := len(c.queue) <= atOnce
 	c.mu.Unlock()
+	for _, m := range refused { // they may send something themselves
+		c.cfg.Refused(m, ErrFull)
+	}
 	if s := c.current.Load(); few && s != nil && s.sendAtOnce() {
 		return
 	}
@@ -139,6 +149,25 @@ func (c *Client) Send(batch []tuple.Message) {
 	case c.wake <- struct{}{}:
 	default:
 	}
+}
+
+// overflow gives what is kept of a batch that there is no room for, and what its senders have to hear of. The caller holds mu.
+func (c *Client) overflow(batch []tuple.Message, room int) (kept, refused []tuple.Message) {
+	rest := batch[room:]
+	if !c.open {
+		c.lost.Add(int64(len(rest)))
+		return batch[:room], nil
+	}
+	kept = slices.Clone(batch[:room])
+	for _, m := range rest {
+		if m.Tuple.OfTrees() {
+			kept = append(kept, m)
+		} else {
+			refused = append(refused, m)
+		}
+	}
+	c.lost.Add(int64(len(refused)))
+	return kept, refused
 }
 
 // count takes tuples off their tasks' credit. The caller holds mu.

@@ -7,12 +7,14 @@ package link_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,7 +313,16 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	ln := listen(t)
 	defer func() { _ = ln.Close() }()
-	c, stop := dial(t, link.ClientConfig{Address: ln.Addr().String(), Mark: 100, Hard: 1000, Flush: 10 * time.Millisecond, Greet: time.Millisecond})
+	var refused, strange atomic.Int64
+	c, stop := dial(t, link.ClientConfig{
+		Address: ln.Addr().String(), Mark: 100, Hard: 1000, Flush: 10 * time.Millisecond, Greet: time.Millisecond,
+		Refused: func(m tuple.Message, err error) {
+			refused.Add(1)
+			if m.Task != 2 || m.Tuple.OfTrees() || !errors.Is(err, link.ErrFull) {
+				strange.Add(1)
+			}
+		},
+	})
 	conn, err := ln.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -322,8 +333,14 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	m[0].Tuple.Values = []any{text}
 	await(t, "a full link", func() bool { c.Send(m); return c.Blocked(2) })
 	await(t, "a loss", func() bool { c.Send(m); return c.Stats().Lost > 0 })
-	if st := c.Stats(); st.Pending > 1000 || !c.Blocked(3) {
-		t.Errorf("%+v", st)
+	if st := c.Stats(); st.Pending > 1000 || !c.Blocked(3) || refused.Load() != st.Lost || strange.Load() > 0 {
+		t.Errorf("%+v, %d refused, %d strangely", st, refused.Load(), strange.Load())
+	}
+	before := c.Stats().Pending
+	ack := tuple.Message{Task: 1, Tuple: &tuple.Tuple{Source: sources().Of(2, tuple.AckStream), Anchor: tuple.Anchor{Root: 1}}}
+	c.Send([]tuple.Message{ack, m[0], ack})
+	if st := c.Stats(); st.Pending != before+2 || refused.Load() != st.Lost {
+		t.Errorf("%d waited, then %+v, %d refused", before, st, refused.Load())
 	}
 	_ = conn.Close()
 	stop()

@@ -39,9 +39,9 @@ type core struct {
 	meter     *metrics.Executor
 	debug     atomic.Int64 // the share of emits that event loggers get, in 1/debugScale percent
 	routes    []*transfer.Route
-	refreshes bool        // some route wants to know load and places
-	system    *systemTask // nil but for one executor of the worker
-	refusedAt int64       // the last report of it
+	refreshes bool         // some route wants to know load and places
+	system    *systemTask  // nil but for one executor of the worker
+	refusedAt atomic.Int64 // the last report of it
 
 	in       input
 	tickSecs int64 // 0: no ticks

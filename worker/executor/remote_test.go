@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -199,6 +200,27 @@ func TestRefuse(t *testing.T) {
 	}
 	b.eventually("the spout hears of it", func() bool { return failed.Load() == 1 })
 	if all := p.errors.all(); len(all) != 1 || all[0] != "spout: a value that nobody can write" {
+		t.Errorf("errors %q", all)
+	}
+}
+
+// TestDeliverAtTheLimit delivers more than a queue takes to a bolt that hangs: each tuple that is not taken fails.
+func TestDeliverAtTheLimit(t *testing.T) {
+	t.Parallel()
+	const n, room = 500, 100
+	hang := make(chan struct{})
+	top := component.NewTopology("limit").Ackers(1).
+		Set("topology.executor.receive.buffer.size", room/2).Set("topology.executor.overflow.limit", room/2)
+	top.Spout("spout", numbers(0, func(int) {})).Output("n")
+	top.Bolt("bolt", acks(func(*component.Tuple, *component.Output) { <-hang })).From("spout").Shuffle()
+	b := start(t, top)
+	defer close(hang)
+	source := &tuple.Source{Component: "spout", Stream: "default", Task: 3, Fields: []string{"n"}}
+	for i := range n {
+		b.Deliver([]tuple.Message{{Task: 2, Tuple: &tuple.Tuple{Source: source, Values: []any{i}, Anchor: tuple.Anchor{Root: int64(i + 1), Edge: 5}}}})
+	}
+	b.eventually("what is too much fails", func() bool { return b.Counts()[tuple.AckerComponent].Executed == n-room })
+	if all := b.errors.all(); len(all) != 1 || !strings.Contains(all[0], "bolt: tuples for task 2 are dropped") {
 		t.Errorf("errors %q", all)
 	}
 }

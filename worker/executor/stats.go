@@ -110,15 +110,20 @@ func (e *Engine) Refuse(task int32, anchors []tuple.Anchor, err error) {
 	}
 	router := e.borrowRouter()
 	for _, a := range anchors {
-		to := e.ackers[acker.Choose(a.Root, len(e.ackers))]
-		if router.Local(to) {
-			router.Tell(to, acker.Message{Root: a.Root, From: int16(task), Kind: acker.Fail})
-		} else {
-			router.Send(to, &tuple.Tuple{Source: t.ackSources[acker.Fail], Anchor: tuple.Anchor{Root: a.Root}})
-		}
+		e.tellFail(router, t, a.Root)
 	}
 	router.Flush()
 	e.deliveries.Put(router)
+}
+
+// tellFail fails a tree in the name of a task, on a goroutine that is not its executor's.
+func (e *Engine) tellFail(router *transfer.Router, t *task, root int64) {
+	to := e.ackers[acker.Choose(root, len(e.ackers))]
+	if router.Local(to) {
+		router.Tell(to, acker.Message{Root: root, From: int16(t.id), Kind: acker.Fail})
+		return
+	}
+	router.Send(to, &tuple.Tuple{Source: t.ackSources[acker.Fail], Anchor: tuple.Anchor{Root: root}})
 }
 
 // borrowRouter gives a router for a goroutine that is no executor's. It heeds nothing, so that nobody waits.
@@ -140,7 +145,34 @@ func (e *Engine) borrowRouter() *transfer.Router {
 			targets[task] = byExecutor[c]
 		}
 	}
-	return transfer.NewRouter(e.pool, e.config.Remote, targets)
+	r := transfer.NewRouter(e.pool, e.config.Remote, targets)
+	r.Refused = func(m tuple.Message) { e.refused(r, m) }
+	return r
+}
+
+// refused is told of tuples from other workers that an inbox here, at its limit, did not take.
+func (e *Engine) refused(r *transfer.Router, m tuple.Message) {
+	c := e.byTask[m.Task]
+	t := c.task(m.Task)
+	if to := m.Tuple; to.Tracked() && len(e.ackers) > 0 {
+		e.tellFail(r, t, to.Anchor.Root)
+		for _, a := range to.More {
+			e.tellFail(r, t, a.Root)
+		}
+	}
+	if c.reportsDrop() {
+		e.config.Report(c.component, m.Task, dropped(m.Task))
+	}
+}
+
+// reportsDrop says whether it is time for another report of dropped tuples.
+func (c *core) reportsDrop() bool {
+	now, last := c.now(), c.refusedAt.Load()
+	return (now-last > second || last == 0) && c.refusedAt.CompareAndSwap(last, now)
+}
+
+func dropped(task int32) error {
+	return fmt.Errorf("tuples for task %d are dropped, since its queue is at its limit", task)
 }
 
 // refused is told of tuples that an inbox at its limit did not take: they are more than back-pressure can hold, since they multiply in a circle.
@@ -152,9 +184,8 @@ func (c *core) refused(m tuple.Message) {
 			c.tell(t, acker.Message{Root: a.Root, Kind: acker.Fail})
 		}
 	}
-	if now := c.now(); now-c.refusedAt > second || c.refusedAt == 0 {
-		c.refusedAt = now
-		t.Report(fmt.Errorf("tuples for task %d are dropped, since its queue is at its limit", m.Task))
+	if c.reportsDrop() {
+		t.Report(dropped(m.Task))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type Inbox struct {
 	wake   chan struct{} // has room for one: the executor's
 	mark   int64
-	limit  int64
+	limit  int64           // of tuples: what is said of trees is always taken
 	notify func(over bool) // may be nil
 
 	size atomic.Int64 // messages put and not yet done
@@ -28,17 +28,18 @@ type Inbox struct {
 	arrived, dropped int64 // guarded by mu: messages of all time
 }
 
-// NewInbox makes an inbox. Senders stop at mark; at limit what comes is refused. wake has room for one and is what the executor waits for.
+// NewInbox makes an inbox. Senders stop at mark; at limit tuples that come are refused. wake has room for one and is what the executor waits for.
 // notify, unless nil, is told when the mark is reached and when there is room again; it must not block.
 func NewInbox(mark, limit int, wake chan struct{}, notify func(over bool)) *Inbox {
 	return &Inbox{mark: int64(mark), limit: int64(max(mark, limit)), wake: wake, notify: notify}
 }
 
-// Put hands a batch over. It never waits; false says that the inbox is at its limit and the batch is still the caller's.
+// Put hands a batch over. It never waits; false says that the inbox is at its limit and the batch is still the caller's. A batch about trees
+// is never refused: tuples that are lost would not be failed then, and those that are done would not be acked.
 func (in *Inbox) Put(b *Batch) bool {
 	n := int64(b.Len())
 	size := in.size.Add(n)
-	if size > in.limit && size > n {
+	if size > in.limit && size > n && len(b.Trees) == 0 {
 		in.size.Add(-n)
 		in.mu.Lock()
 		defer in.mu.Unlock()
