@@ -162,15 +162,18 @@ func (e *executorSide) emit(m *message, anchor *tuple.Tuple, more []*tuple.Tuple
 	return tasks, nil
 }
 
+// maxText bounds a child's log message or error in bytes: many components share a log, and a message may have megabytes.
+const maxText = 256 << 10
+
 // say carries out what has nothing to do with tuples. What is unknown is left out, as Storm's bolts do.
 func (e *executorSide) say(m *message) error {
 	switch m.kind {
 	case kindLog:
 		if m.level >= e.child.cfg.Settings.LogLevel {
-			e.runner.Log(m.level, m.text)
+			e.runner.Log(m.level, clip(m.text, maxText))
 		}
 	case kindError:
-		e.runner.Report(&reportedError{m.text})
+		e.runner.Report(&reportedError{clip(m.text, maxText)})
 	case kindMetrics:
 		if m.name == "" {
 			return fmt.Errorf("%w: a metric without a name", ErrProtocol)

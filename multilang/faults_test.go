@@ -313,7 +313,7 @@ func TestLongMessage(t *testing.T) {
 	if len(b.logs) != 1 {
 		t.Errorf("%d logs", len(b.logs))
 	}
-	b = startBolt(t, Settings{MaxMessage: 4 << 20}, "sh", "-c", `printf '{"pid":1}\nend\n'; exec cat /dev/zero`)
+	b = startBolt(t, Settings{MaxMessage: 4 << 20}, "sh", "-c", `printf '{"pid":1}\nend\n'; exec yes '{"x":'`)
 	if end := b.end(); !errors.Is(end, ErrProtocol) || !strings.Contains(end.Error(), "more than 4194304 bytes") {
 		t.Error(end)
 	}

@@ -151,7 +151,7 @@ func (c *child) stray(text []byte) {
 	}
 	for line := range strings.Lines(strings.ToValidUTF8(string(c.gathered), "\uFFFD")) {
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			c.strays.line(time.Now(), line)
+			c.strays.line(time.Now(), clip(line, lineLength))
 		}
 	}
 	c.gathered = c.gathered[:0]
@@ -199,11 +199,22 @@ func (c *child) behindStray(raw []byte, m *message) (int, bool) {
 	return 0, false
 }
 
+// clip shortens a text of a child's.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + fmt.Sprintf(" and %d bytes more", len(text)-most)
+}
+
 const excerptLength = 200
 
 // excerpt shows the beginning of what a child wrote.
 func excerpt(raw, rest []byte) string {
-	all := bytes.TrimSpace(append(bytes.Clone(raw), rest...))
+	all := bytes.TrimSpace(raw)
+	if len(all) <= excerptLength {
+		all = bytes.TrimSpace(append(bytes.Clone(raw), rest[:min(len(rest), excerptLength+1)]...))
+	}
 	if len(all) > excerptLength {
 		return fmt.Sprintf("%q and more", all[:excerptLength])
 	}

@@ -3,6 +3,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -321,7 +322,7 @@ func TestReaderForgets(t *testing.T) {
 	for _, f := range []Format{JSON, Msgpack} {
 		var stream []byte
 		for _, n := range []int{10, 3 << 20, 10, 5 << 20, 100} {
-			stream, _ = Append(stream, f, strings.Repeat("x", n))
+			stream, _ = Append(stream, f, map[string]any{"x": strings.Repeat("x", n)})
 			stream = End(stream, f)
 		}
 		r := NewReader(strings.NewReader(string(stream)), f, 10<<20)
@@ -330,7 +331,7 @@ func TestReaderForgets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, err := Decode(raw, f); err != nil || v != strings.Repeat("x", n) {
+			if v, err := Decode(raw, f); err != nil || !cmp.Equal(v, map[string]any{"x": strings.Repeat("x", n)}) {
 				t.Fatalf("%s: a string of %d: %v", f, n, err)
 			}
 		}
@@ -338,6 +339,65 @@ func TestReaderForgets(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes are kept", f, err, len(r.buf))
 		}
 	}
+}
+
+// TestReaderNoise has long output in front of messages: it comes in parts, and takes nothing from a message.
+func TestReaderNoise(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("x", 99) + "\n"
+	for name, c := range map[string]struct {
+		text  string
+		parts []int
+	}{
+		"lines":       {strings.Repeat(line, 20_000), []int{1 << 20, 1 << 19}},
+		"no end":      {strings.Repeat("x", 2_000_000), []int{1 << 20}},
+		"glued":       {strings.Repeat(line, 15_000) + "x", []int{1 << 20}},
+		"long, glued": {strings.Repeat("x", 1<<20-100), nil},
+	} {
+		big := `{"x":"` + strings.Repeat("y", 3<<20) + `"}` + "\n"
+		r := NewReader(strings.NewReader(c.text+big+"end\n{}\nend\n"), JSON, 10<<20)
+		var got []byte
+		for _, n := range c.parts {
+			raw, err := r.Next()
+			if err != nil || len(raw) < n {
+				t.Fatalf("%s: %d bytes, %v", name, len(raw), err)
+			}
+			got = append(got, raw...)
+		}
+		for !bytes.HasSuffix(got, []byte(big)) {
+			raw, err := r.Next()
+			if err != nil {
+				t.Fatalf("%s: %v after %d bytes", name, err, len(got))
+			}
+			got = append(got, raw...)
+		}
+		if string(got) != c.text+big {
+			t.Errorf("%s: %d bytes of %d", name, len(got), len(c.text)+len(big))
+		}
+		if raw, err := r.Next(); err != nil || string(raw) != "{}\n" {
+			t.Errorf("%s: then %q, %v", name, raw, err)
+		}
+	}
+}
+
+// TestReaderTakesNoMore has a message that never ends.
+func TestReaderTakesNoMore(t *testing.T) {
+	t.Parallel()
+	r := NewReader(endless{}, JSON, 10<<20)
+	var long *TooLongError
+	if _, err := r.Next(); !errors.As(err, &long) || len(r.buf) > 10<<20+readSize {
+		t.Errorf("%v, a buffer of %d bytes", err, len(r.buf))
+	}
+}
+
+// endless is a stream of braces.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '{'
+	}
+	return len(p), nil
 }
 
 func TestReaderReady(t *testing.T) {

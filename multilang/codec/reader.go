@@ -13,7 +13,7 @@ import (
 
 const (
 	readSize = 64 << 10
-	// keepSize is the largest buffer that is kept after a long message.
+	// keepSize is the largest buffer that is kept after a long message, and how much output that is no message is gathered.
 	keepSize = 1 << 20
 )
 
@@ -48,10 +48,13 @@ func NewReader(src io.Reader, f Format, maxBytes int) *Reader {
 }
 
 // Next gives the next message, good until the next call. io.EOF is the end between messages, io.ErrUnexpectedEOF one within; Rest then
-// has what was read of it. Other errors are *TooLongError or the stream's.
+// has what was read of it. Other errors are *TooLongError or the stream's. Of long output that cannot be a message in JSON it gives a part.
 func (r *Reader) Next() ([]byte, error) {
 	for {
 		if raw, ok := r.cut(); ok {
+			return raw, nil
+		}
+		if raw, ok := r.noise(); ok {
 			return raw, nil
 		}
 		if r.to-r.from > r.max {
@@ -86,7 +89,9 @@ func (r *Reader) fill() {
 		r.from = 0
 	}
 	if r.to == len(r.buf) {
-		r.buf = append(r.buf, make([]byte, len(r.buf))...)
+		larger := make([]byte, min(2*len(r.buf), max(r.max, len(r.buf))+readSize))
+		copy(larger, r.buf)
+		r.buf = larger
 	}
 	n, err := r.src.Read(r.buf[r.to:])
 	r.to += n
@@ -127,6 +132,28 @@ func (r *Reader) cut() ([]byte, bool) {
 		raw = raw[:bytes.LastIndexByte(raw[:len(raw)-1], '\n')+1]
 	}
 	return raw, true
+}
+
+// noise cuts off what cannot become a message once there is much of it: the lines in front of the first brace.
+func (r *Reader) noise() ([]byte, bool) {
+	if r.format != JSON || r.to-r.from <= keepSize {
+		return nil, false
+	}
+	rest := r.Rest()
+	brace := bytes.IndexByte(rest, '{')
+	if brace >= 0 {
+		rest = rest[:brace]
+	}
+	n := bytes.LastIndexByte(rest, '\n') + 1
+	if n == 0 && brace < 0 {
+		n = len(rest)
+	}
+	if n == 0 {
+		return nil, false
+	}
+	r.from += n
+	r.seen, r.looked = 0, 0
+	return rest[:n], true
 }
 
 // find gives the length of the next message with its end, if it is whole, and notes how far it looked.
