@@ -56,7 +56,7 @@ func newNode(s Setup, registry component.Registry) (*node, error) {
 	var err error
 	n.Engine, err = executor.New(executor.Config{
 		TopologyID: s.TopologyID, Host: s.Host, Port: s.Port, Conf: s.Conf, Topology: s.Topology, Tasks: s.Tasks, Executors: s.Executors,
-		Registry: registry, Resources: s.Resources, Pids: s.Pids, Report: s.Report, Log: s.Log, ComponentLog: s.ComponentLog,
+		Registry: registry, Credentials: s.Credentials, Resources: s.Resources, Pids: s.Pids, Report: s.Report, Log: s.Log, ComponentLog: s.ComponentLog,
 		Remote: n.peers, Sources: sources.Of, Blocked: n.server.SetBlocked, Drain: drain(s.Conf),
 	})
 	return n, err
@@ -142,9 +142,6 @@ func (n *node) SetPeers(peers map[int32]Peer) {
 
 // Connected is closed once every peer was connected once.
 func (n *node) Connected() <-chan struct{} { return n.peers.connected }
-
-// SetCredentials does nothing: no component of a Go worker asks for credentials yet.
-func (n *node) SetCredentials(map[string]string) {}
 
 // Run runs the executors until ctx ends, and the links as long as they do.
 func (n *node) Run(ctx context.Context) error {

@@ -46,6 +46,12 @@ type Activator interface {
 	Deactivate()
 }
 
+// CredentialsListener is a component that wants the topology's credentials: before it is prepared or opened, if there are any then, and whenever
+// they are renewed. It may keep the map. Only a Go worker calls it, since multilang has no message with credentials.
+type CredentialsListener interface {
+	SetCredentials(credentials map[string]string)
+}
+
 // Closer is a component that has something to put away at the end. A worker that is killed does not call it.
 type Closer interface {
 	Close() error

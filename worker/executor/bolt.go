@@ -47,7 +47,9 @@ func (b *bolt) runLinked() error {
 		b.bolts = append(b.bolts, made)
 		b.outputs = append(b.outputs, component.NewOutput(t, t.streams))
 	}
+	b.credentials = b.engine.credentials.Load()
 	for i, t := range b.tasks {
+		b.introduce(b.bolts[i])
 		if p, ok := b.bolts[i].(component.Preparer); ok {
 			if err := p.Prepare(t.context(), b.outputs[i]); err != nil {
 				return fmt.Errorf("prepare: %w", err)
@@ -83,7 +85,7 @@ func (b *bolt) work() {
 			if flush {
 				b.router.Flush()
 			}
-			b.timers.run(now)
+			b.attend(now)
 			b.show()
 			if b.engine.phase() == closing {
 				return

@@ -70,6 +70,9 @@ func New(cfg Config) (*Engine, error) {
 	for id, s := range cfg.Topology.Bolts {
 		b.commons[id] = s.Common
 	}
+	if cfg.Credentials != nil {
+		b.credentials.Store(&cfg.Credentials)
+	}
 	if err := b.build(); err != nil {
 		return nil, fmt.Errorf("engine of topology %s: %w", cfg.TopologyID, err)
 	}

@@ -32,6 +32,8 @@ type Config struct {
 	Executors [][2]int32
 	// Registry has the components that are linked into this binary, nil if there are none. All others are child processes.
 	Registry component.Registry
+	// Credentials are the topology's at the start, nil if it has none.
+	Credentials map[string]string
 	// Resources is the folder that children work in, Pids the one in which they note their process ids, "" for none.
 	Resources, Pids string
 	// Remote takes what goes to other workers, nil if there are none.

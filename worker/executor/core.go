@@ -43,6 +43,8 @@ type core struct {
 	system    *systemTask  // nil but for one executor of the worker
 	refusedAt atomic.Int64 // the last report of it
 
+	credentials *map[string]string // the last that linked components were told, nil if none
+
 	in       input
 	tickSecs int64 // 0: no ticks
 	ids      ids

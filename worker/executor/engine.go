@@ -39,7 +39,9 @@ type Engine struct {
 	places atomic.Pointer[grouping.Places]
 	load   atomic.Pointer[snapshot]
 	active atomic.Bool
-	state  atomic.Int32
+	// credentials are the latest, nil if there never were any.
+	credentials atomic.Pointer[map[string]string]
+	state       atomic.Int32
 }
 
 // runner is an executor of any kind.
@@ -79,6 +81,12 @@ func (e *Engine) SetActive(active bool) {
 	if e.active.Swap(active) != active {
 		e.Wake()
 	}
+}
+
+// SetCredentials has components told of other credentials, which nobody changes from then on.
+func (e *Engine) SetCredentials(credentials map[string]string) {
+	e.credentials.Store(&credentials)
+	e.Wake()
 }
 
 // Run runs all executors until ctx ends. Then spouts stop emitting, what is under way gets a while to arrive, and all components are closed. The

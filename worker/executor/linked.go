@@ -19,6 +19,24 @@ func (t *task) context() *component.Context {
 	}
 }
 
+// introduce tells a linked component the credentials before anything else.
+func (c *core) introduce(linked any) {
+	if l, ok := linked.(component.CredentialsListener); ok && c.credentials != nil {
+		l.SetCredentials(maps.Clone(*c.credentials))
+	}
+}
+
+// attend does what has come due beside tuples. Linked components are told of renewed credentials.
+func (c *core) attend(now int64) {
+	c.timers.run(now)
+	if latest := c.engine.credentials.Load(); latest != c.credentials {
+		c.credentials = latest
+		for _, t := range c.tasks {
+			c.introduce(t.linked)
+		}
+	}
+}
+
 // close closes linked components.
 func (c *core) close() {
 	for _, t := range c.tasks {

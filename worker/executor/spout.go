@@ -214,8 +214,10 @@ func (s *spout) runLinked() error {
 }
 
 func (s *spout) open() error {
+	s.credentials = s.engine.credentials.Load()
 	for i := range s.instances {
 		in := &s.instances[i]
+		s.introduce(in.spout)
 		if o, ok := in.spout.(component.Opener); ok {
 			if err := o.Open(in.task.context(), in.output); err != nil {
 				return fmt.Errorf("open: %w", err)
@@ -258,7 +260,7 @@ func (s *spout) nexts() bool {
 			if flush {
 				s.router.Flush()
 			}
-			s.timers.run(now)
+			s.attend(now)
 			s.show()
 			if !s.engine.active.Load() || s.engine.phase() != running {
 				return true
@@ -324,5 +326,5 @@ func (s *spout) rest() {
 func (c *core) awake() {
 	now := c.now()
 	c.resume(now)
-	c.timers.run(now)
+	c.attend(now)
 }
