@@ -24,10 +24,15 @@ func (f *FaultError) Error() string { return f.Text }
 
 // ValidateTopology checks the conf that comes with a topology, after [ParseJSON], as Nimbus does at submit: the keys of Storm's
 // Config, no others. The error is the first fault that Storm would report, a [*FaultError].
-func ValidateTopology(conf Conf) error {
+func ValidateTopology(conf Conf) error { return validateFirst(conf, classConfig) }
+
+// ValidateOwn checks gust's own keys in the conf that comes with a topology, of which Storm knows nothing.
+func ValidateOwn(conf Conf) error { return validateFirst(conf, classGust) }
+
+func validateFirst(conf Conf, class keyClass) error {
 	for i := range keyTable {
 		s := &keyTable[i]
-		if s.class != classConfig {
+		if s.class != class {
 			continue
 		}
 		if err := s.validate(fromJSON, conf); err != nil {
@@ -63,9 +68,13 @@ func (s *keySpec) validate(d dialect, conf Conf) error {
 	if !ok {
 		return nil
 	}
+	name := s.field
+	if s.class == classGust { // Java has no field for it
+		name = s.key
+	}
 	for _, c := range s.checks {
 		r := refuser{dialect: d, key: s.key}
-		if !r.check(c, s.field, v) {
+		if !r.check(c, name, v) {
 			return r.fault
 		}
 	}

@@ -83,8 +83,8 @@ func TestValidateJoinsAllFaults(t *testing.T) {
 		"Field SUPERVISOR_SLOTS_PORTS must be of type interface java.lang.Iterable. Object: 1 actual type: class java.lang.Integer",
 		"Field VALIDATE_TOPOLOGY_SCHEDULER_STRATEGY must be of type class java.lang.String. Object: 1 actual type: class java.lang.Integer",
 		"Field NIMBUS_THRIFT_PORT must be an Integer within type range.",
-		"Field GUST_WORKER_TWIN_ENABLED must be of type class java.lang.Boolean. Object: yes actual type: class java.lang.String",
-		"Field GUST_SUPERVISOR_LOG_MAX_FILES must be a Positive Number",
+		"Field gust.worker.twin.enabled must be of type class java.lang.Boolean. Object: yes actual type: class java.lang.String",
+		"Field gust.supervisor.log.max.files must be a Positive Number",
 	}, "\n")
 	if err == nil {
 		t.Fatal("no fault found")

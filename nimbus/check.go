@@ -5,6 +5,7 @@
 package nimbus
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
 	"slices"
@@ -46,7 +47,7 @@ func (n *Nimbus) checkSubmitted(submitted config.Conf, topo *storm.StormTopology
 	if topo == nil {
 		return invalid("The topology is missing")
 	}
-	if err := config.ValidateTopology(submitted); err != nil {
+	if err := cmp.Or(config.ValidateTopology(submitted), config.ValidateOwn(submitted)); err != nil {
 		return asInvalid(err)
 	}
 	return n.checkWhole(submitted, topo)

@@ -5,6 +5,7 @@
 package nimbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -123,7 +124,7 @@ func (n *Nimbus) checkOverrides(t *topologyState, text string) (string, error) {
 		delete(overrides, config.TopologyClasspathBeginning)
 	}
 	// The saved conf is normalized, which a submitted one is not, so only the overrides are held against the rules for keys.
-	if err := config.ValidateTopology(overrides); err != nil {
+	if err := cmp.Or(config.ValidateTopology(overrides), config.ValidateOwn(overrides)); err != nil {
 		return "", asInvalid(err)
 	}
 	merged := config.Merge(t.code.conf, overrides)

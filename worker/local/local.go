@@ -5,6 +5,7 @@ package local
 // This file runs a topology from a description to a summary.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func Engine(name string, user *storm.StormTopology, conf config.Conf, o Options,
 		return nil, err
 	}
 	conf = config.Normalize(conf)
-	if err := config.ValidateTopology(conf); err != nil {
+	if err := cmp.Or(config.ValidateTopology(conf), config.ValidateOwn(conf)); err != nil {
 		return nil, err
 	}
 	normal, err := topology.NormalizeConf(defaults, conf, user)
