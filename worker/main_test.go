@@ -7,6 +7,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -66,6 +67,32 @@ func TestProcessEndsOnSIGTERM(t *testing.T) {
 	if log := s.log(); !strings.Contains(log, "[INFO] worker worker runs") || !strings.Contains(log, "worker ended") {
 		t.Errorf("log:\n%s", log)
 	}
+}
+
+func TestProcessGivesBackMemoryOfItsStart(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	cmd := s.start("idle")
+	most := 0
+	s.await("fewer pages of the program", func() bool {
+		now := pagesOfFiles(t, cmd.Process.Pid)
+		most = max(most, now)
+		return s.heartbeat() != nil && now < most*3/4
+	})
+}
+
+// pagesOfFiles is how much of files a process has mapped, in pages.
+func pagesOfFiles(t *testing.T, pid int) (shared int) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + itoa(pid) + "/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, resident int
+	if _, err := fmt.Sscan(string(text), &size, &resident, &shared); err != nil {
+		t.Fatalf("statm %q: %v", text, err)
+	}
+	return shared
 }
 
 func TestProcessIsForcedToEnd(t *testing.T) {
