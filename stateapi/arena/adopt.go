@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 
@@ -29,7 +30,8 @@ func Adopt(path string) (*Arena, error) {
 	return a, nil
 }
 
-func (a *Arena) adopt() error {
+func (a *Arena) adopt() (err error) {
+	defer Catch(debug.SetPanicOnFault(true), &err)
 	if err := lock(a.memory.file); err != nil {
 		return err
 	}
@@ -105,6 +107,17 @@ func (a *Arena) dataPages(offset uint64) (pages uint64, err error) {
 	return pages, nil
 }
 
+// Peek is a part of the arena that nobody has claimed yet.
+func (a *Arena) Peek(offset, length uint64) ([]byte, error) {
+	if offset >= a.memory.capacity || length > Region-offset%Region {
+		return nil, fmt.Errorf("%d bytes at %x are outside: %w", length, offset, stateapi.ErrCorrupt)
+	}
+	if _, err := a.memory.need(offset); err != nil {
+		return nil, err
+	}
+	return a.Bytes(offset, length), nil
+}
+
 // Claim says that a piece of this length is in use, while an arena is adopted. It is an error if somebody else has claimed a part of it.
 func (a *Arena) Claim(offset, length uint64) error {
 	length = max(length, 1)
@@ -166,7 +179,8 @@ func (a *Arena) claimCell(offset uint64, n int) error {
 }
 
 // Sweep ends the adoption: it gives back the memory of all that was not claimed.
-func (a *Arena) Sweep() error {
+func (a *Arena) Sweep() (err error) {
+	defer Catch(debug.SetPanicOnFault(true), &err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.adopting {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -92,7 +93,7 @@ func (a *Arena) mapHeader() (err error) {
 	}
 	for i := range undoCount {
 		start := undoStart + i*undoSize
-		a.undo <- &Undo{record: a.header[start : start+undoSize]}
+		a.undo <- newUndo(a.header[start : start+undoSize])
 	}
 	return nil
 }
@@ -159,12 +160,13 @@ func (a *Arena) PastSequence(n uint64) {
 }
 
 // Retire gives the arena up: readers are told to open again, its memory is given back, and the file is removed. Nobody may use it any more.
-func (a *Arena) Retire() error {
+func (a *Arena) Retire() (err error) {
+	defer Catch(debug.SetPanicOnFault(true), &err)
 	word(a.header, atRetired).Store(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.adopting = true
-	err := a.punch(headerSize, a.memory.capacity-headerSize)
+	err = a.punch(headerSize, a.memory.capacity-headerSize)
 	if removed := os.Remove(a.path); removed != nil && !errors.Is(removed, os.ErrNotExist) {
 		err = errors.Join(err, fmt.Errorf("retire arena: %w", removed))
 	}

@@ -7,6 +7,7 @@ package arena
 import (
 	"encoding/binary"
 	"iter"
+	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
 )
@@ -48,22 +49,34 @@ func (a *Arena) Drop(descriptor uint64) { a.FreeDescriptor(descriptor) }
 // Descriptors yields the offset of each used descriptor and its namespace's id.
 func (a *Arena) Descriptors() iter.Seq2[uint64, uint64] {
 	return func(yield func(offset, namespace uint64) bool) {
-		a.mu.Lock()
-		var all []uint64
-		for _, index := range a.chain {
-			for page := range slotPages {
-				if a.slots[index].pages>>page&1 != 0 {
-					all = a.appendPage(all, index, page)
-				}
-			}
-		}
-		a.mu.Unlock()
-		for _, offset := range all {
-			if id := a.Word(offset + NamespaceAt).Load(); id != 0 && !yield(offset, id) {
+		all, err := a.usedDescriptors()
+		for i := 0; i < len(all) && err == nil; i += 2 {
+			if !yield(all[i], all[i+1]) {
 				return
 			}
 		}
 	}
+}
+
+// usedDescriptors has offset and namespace of each in turn.
+func (a *Arena) usedDescriptors() (all []uint64, err error) {
+	defer Catch(debug.SetPanicOnFault(true), &err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var offsets []uint64
+	for _, index := range a.chain {
+		for page := range slotPages {
+			if a.slots[index].pages>>page&1 != 0 {
+				offsets = a.appendPage(offsets, index, page)
+			}
+		}
+	}
+	for _, offset := range offsets {
+		if id := a.Word(offset + NamespaceAt).Load(); id != 0 {
+			all = append(all, offset, id)
+		}
+	}
+	return all, nil
 }
 
 // appendPage appends the offsets of a page's descriptors.
@@ -110,9 +123,23 @@ func (a *Arena) moreDescriptors() error {
 }
 
 // Undo is a place for bytes of a segment that are about to move: a writer that adopts the arena puts them back.
-type Undo struct{ record []byte }
+type Undo struct {
+	record []byte
+	offset uint64
+	bytes  []byte
+	save   func(start, length int) // made once
+}
 
 const undoBytes = 16 // where a record's bytes begin
+
+// UndoLimit is how many bytes go into an undo record.
+const UndoLimit = undoSize - undoBytes
+
+func newUndo(record []byte) *Undo {
+	u := &Undo{record: record}
+	u.save = u.keep
+	return u
+}
 
 // BorrowUndo waits for an undo record that nobody has.
 func (a *Arena) BorrowUndo() *Undo { return <-a.undo }
@@ -120,23 +147,29 @@ func (a *Arena) BorrowUndo() *Undo { return <-a.undo }
 // ReturnUndo gives an undo record back, with nothing in it.
 func (a *Arena) ReturnUndo(u *Undo) {
 	u.Drop()
+	u.bytes = nil
 	a.undo <- u
+}
+
+// Of returns a function that saves so many bytes of a segment, at most UndoLimit, and forgets them when it is called with length 0.
+func (u *Undo) Of(offset uint64, segment []byte) func(start, length int) {
+	u.offset, u.bytes = offset, segment
+	return u.save
 }
 
 func (u *Undo) segment() *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&u.record[0])) }
 
-// Save notes what is at start in the segment at offset, at most UndoLimit bytes.
-func (u *Undo) Save(offset uint64, start int, bytes []byte) {
+func (u *Undo) keep(start, length int) {
 	u.Drop()
+	if length == 0 {
+		return
+	}
 	binary.LittleEndian.PutUint32(u.record[8:], uint32(start))
-	binary.LittleEndian.PutUint32(u.record[12:], uint32(len(bytes)))
-	copy(u.record[undoBytes:], bytes)
-	u.segment().Store(offset)
+	binary.LittleEndian.PutUint32(u.record[12:], uint32(length))
+	copy(u.record[undoBytes:], u.bytes[start:start+length])
+	u.segment().Store(u.offset)
 	u.segment().Load() // after Store, a full barrier on every processor
 }
-
-// UndoLimit is how many bytes go into an undo record.
-const UndoLimit = undoSize - undoBytes
 
 // Drop forgets what was saved.
 func (u *Undo) Drop() {
@@ -148,15 +181,11 @@ func (u *Undo) Drop() {
 // Saved is what a writer that was killed had saved of the segment at offset.
 func (a *Arena) Saved(offset uint64) (start int, bytes []byte, ok bool) {
 	for i := range undoCount {
-		u := Undo{a.header[undoStart+i*undoSize : undoStart+(i+1)*undoSize]}
-		if u.segment().Load() != offset {
-			continue
+		record := a.header[undoStart+i*undoSize : undoStart+(i+1)*undoSize]
+		length := binary.LittleEndian.Uint32(record[12:])
+		if binary.LittleEndian.Uint64(record) == offset && length <= UndoLimit {
+			return int(binary.LittleEndian.Uint32(record[8:])), record[undoBytes : undoBytes+length], true
 		}
-		length := binary.LittleEndian.Uint32(u.record[12:])
-		if length > UndoLimit {
-			return 0, nil, false
-		}
-		return int(binary.LittleEndian.Uint32(u.record[8:])), u.record[undoBytes : undoBytes+length], true
 	}
 	return 0, nil, false
 }

@@ -5,12 +5,13 @@
 package segment
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/gust-stream/gust/stateapi"
 )
 
 // ErrCorrupt says that a segment's bytes are not what a writer leaves behind.
-var ErrCorrupt = errors.New("damaged segment")
+var ErrCorrupt = fmt.Errorf("damaged segment: %w", stateapi.ErrCorrupt)
 
 // Flags of a value. They need kind Records.
 const (

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file has what the tests of tables share.
+
+package table
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/gust-stream/gust/stateapi"
+	"github.com/gust-stream/gust/stateapi/arena"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		child(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// memoryDir is a new directory on tmpfs.
+func memoryDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "gust-table-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func newArena(t testing.TB) *arena.Arena {
+	t.Helper()
+	a, err := arena.Create(memoryDir(t), 64<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(a.Retire(), a.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+func newTable1(t testing.TB, options *Options) *Table {
+	t.Helper()
+	table, err := New(newArena(t), rand.Uint64()|1, 32, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func reader(t testing.TB, table *Table) *Reader {
+	t.Helper()
+	v, err := arena.Map(table.arena.Path(), table.arena.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r, err := NewReader(v, table.Descriptor(), table.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
+
+// fill puts numbers from first on with their negation as value.
+func fill(t testing.TB, table *Table, first, count uint64) {
+	t.Helper()
+	var b stateapi.Batch
+	for n := first; n < first+count; n++ {
+		b.Put(number(n), number(^n))
+		if b.Len() == 1000 || n == first+count-1 {
+			if err := table.Apply(b.Bytes(), n); err != nil {
+				t.Fatal(err)
+			}
+			b.Reset()
+		}
+	}
+}
