@@ -64,9 +64,12 @@ func Measure(seg []byte) (Stats, error) {
 
 // MeasureHalves counts what two segments would hold, into which the next bit of the hash divides this one.
 func MeasureHalves(seg []byte) (halves [2]Stats, err error) {
+	if err := checkHeader(seg); err != nil {
+		return halves, err
+	}
 	depth := Depth(seg)
 	if depth >= 64 {
-		return halves, checkHeader(seg)
+		return halves, nil
 	}
 	err = Each(seg, func(key []byte, v Value) bool {
 		halves[Hash(key)<<depth>>63].Add(len(key), len(v.Bytes), v.Flags)

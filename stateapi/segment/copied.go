@@ -97,7 +97,7 @@ const wordsAtOnce = BlockSize / 4
 
 func (c *Copy) records(seg []byte, hash uint64, key []byte) (Value, bool, error) {
 	words, end := get32(c.header[:], atBlocks), get32(c.header[:], atUsed)
-	if words > SlotSize/4 || recordStart(words) > end || uint64(end) > uint64(len(seg)) {
+	if words > mostWords || recordStart(words) > end || uint64(end) > uint64(len(seg)) {
 		return Value{}, false, fmt.Errorf("%d index words, use up to %d of %d bytes: %w", words, end, len(seg), ErrCorrupt)
 	}
 	index := seg[HeaderSize:recordStart(words)]

@@ -19,6 +19,9 @@ const (
 // recordUnit is what records are padded to, and the unit of their offsets.
 const recordUnit = 4
 
+// mostWords is more index words than a segment can have. In numbers below it nothing overflows.
+const mostWords = SlotSize / 4
+
 func recordStart(words uint32) uint32 { return HeaderSize + 4*words }
 
 func word(seg []byte, i uint32) uint32 { return binary.LittleEndian.Uint32(seg[HeaderSize+4*i:]) }
@@ -94,10 +97,10 @@ func recordsLimit(words uint32) uint32 { return words - words/8 }
 func recordsSearch(seg []byte, hash uint64, key []byte) (at uint32, r record, found bool) {
 	words, end := get32(seg, atBlocks), get32(seg, atUsed)
 	tag, i, free := recordTag(hash), Place(hash, seg[atDepth], words), words
-	if uint64(recordStart(words)) > uint64(len(seg)) || uint64(end) > uint64(len(seg)) {
+	if words > mostWords || recordStart(words) > uint32(len(seg)) || uint64(end) > uint64(len(seg)) {
 		return words, record{}, false
 	}
-	index := seg[HeaderSize : HeaderSize+4*uint64(words)]
+	index := seg[HeaderSize:recordStart(words)]
 	for range words {
 		w := binary.LittleEndian.Uint32(index[4*i:])
 		switch {

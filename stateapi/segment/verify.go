@@ -41,116 +41,120 @@ type found struct {
 	key  []byte
 }
 
-// Verify checks everything in a segment but the checksum: each key belongs here, can be found and is there once, and the header counts right. The
-// time it takes grows with the bytes, whatever they are.
+// verifier is what Verify has seen so far.
+type verifier struct {
+	seg     []byte
+	blocks  uint32 // or index words
+	entries []found
+	// steps has at each block by how many more entries than its left neighbour it was passed; wrapped are those that passed the last one.
+	steps   []int32
+	wrapped int32
+}
+
+// Verify checks everything in a segment but the checksum: each key belongs here, can be found and is there once, and what is counted is right, so that
+// Put and Delete may go on with it. The time it takes grows with the bytes, whatever they are.
 func Verify(seg []byte) error {
 	if err := checkHeader(seg); err != nil {
 		return err
 	}
-	depth, prefix := Depth(seg), Prefix(seg)
-	if depth < 64 && prefix<<depth != 0 {
+	if depth, prefix := Depth(seg), Prefix(seg); prefix<<depth != 0 {
 		return fmt.Errorf("prefix %x with more than %d bits: %w", prefix, depth, ErrCorrupt)
 	}
-	entries := make([]found, 0, min(Entries(seg), MaxEntries))
-	var wrong error
-	see := func(at uint32, reach []uint32, key []byte) bool {
-		hash := Hash(key)
-		n := uint32(len(reach))
-		switch home := Place(hash, depth, n); {
-		case !belongs(hash, prefix, depth):
-			wrong = fmt.Errorf("key with hash %016x in segment %x/%d: %w", hash, prefix, depth, ErrCorrupt)
-		case (at+n-home)%n > reach[at]:
-			wrong = fmt.Errorf("key with hash %016x at %d is not found from %d: %w", hash, at, home, ErrCorrupt)
-		case len(entries) == MaxEntries:
-			wrong = fmt.Errorf("more than %d entries: %w", MaxEntries, ErrCorrupt)
-		default:
-			entries = append(entries, found{hash, key})
-			return true
-		}
-		return false
-	}
-	err := verifyEntries(seg, see)
-	if err == nil {
-		err = wrong
-	}
-	if err == nil && len(entries) != Entries(seg) {
-		err = fmt.Errorf("%d entries, header says %d: %w", len(entries), Entries(seg), ErrCorrupt)
-	}
-	if err != nil {
+	v := verifier{seg: seg, blocks: get32(seg, atBlocks), entries: make([]found, 0, min(Entries(seg), MaxEntries))}
+	v.steps = make([]int32, v.blocks)
+	if err := v.kind(); err != nil {
 		return err
 	}
-	return once(entries)
+	if len(v.entries) != Entries(seg) {
+		return fmt.Errorf("%d entries, header says %d: %w", len(v.entries), Entries(seg), ErrCorrupt)
+	}
+	return v.once()
 }
 
-// once says whether all keys are different.
-func once(entries []found) error {
-	slices.SortFunc(entries, func(a, b found) int {
-		return cmp.Or(cmp.Compare(a.hash, b.hash), bytes.Compare(a.key, b.key))
-	})
-	for i := 1; i < len(entries); i++ {
-		if entries[i].hash == entries[i-1].hash && bytes.Equal(entries[i].key, entries[i-1].key) {
-			return fmt.Errorf("key with hash %016x is there twice: %w", entries[i].hash, ErrCorrupt)
+func (v *verifier) kind() error {
+	switch Kind(v.seg) {
+	case Fixed:
+		return v.fixed()
+	case Packed:
+		return v.packed()
+	default:
+		return v.records()
+	}
+}
+
+// see takes note of an entry in block (or at index word) at.
+func (v *verifier) see(at uint32, hash uint64, key []byte) error {
+	if prefix, depth := Prefix(v.seg), Depth(v.seg); !belongs(hash, prefix, depth) {
+		return fmt.Errorf("key with hash %016x in segment %x/%d: %w", hash, prefix, depth, ErrCorrupt)
+	}
+	if len(v.entries) == MaxEntries {
+		return fmt.Errorf("more than %d entries: %w", MaxEntries, ErrCorrupt)
+	}
+	v.entries = append(v.entries, found{hash, key})
+	home := Place(hash, Depth(v.seg), v.blocks)
+	v.steps[home]++
+	v.steps[at]--
+	if at < home {
+		v.wrapped++
+	}
+	return nil
+}
+
+// passed says whether what searches need is there: lets is told how many entries passed a block.
+func (v *verifier) passed(lets func(i uint32, passed int32) bool) error {
+	passed := v.wrapped
+	for i := range v.blocks {
+		if passed += v.steps[i]; passed > 0 && !lets(i, passed) {
+			return fmt.Errorf("%d entries passed block or word %d, which stops searches or will: %w", passed, i, ErrCorrupt)
 		}
 	}
 	return nil
 }
 
-// verifyEntries calls see for each entry with the block or index word it is at and, for each of those, how many of them before it a search passes.
-func verifyEntries(seg []byte, see func(at uint32, reach []uint32, key []byte) bool) error {
-	n := get32(seg, atBlocks)
-	switch Kind(seg) {
-	case Fixed:
-		return verifyFixed(seg, n, see)
-	case Packed:
-		return verifyPacked(seg, n, see)
-	default:
-		return verifyRecords(seg, n, see)
-	}
+// spills is passed for blocks whose spill byte is at an index.
+func (v *verifier) spills(at int) error {
+	return v.passed(func(i uint32, passed int32) bool { return int32(blockAt(v.seg, i)[at]) >= min(passed, 255) })
 }
 
-// reaches counts for each of n places those directly before it, round the end, that let a search pass.
-func reaches(n uint32, passes func(i uint32) bool) []uint32 {
-	reach := make([]uint32, n)
-	run := uint32(0)
-	for i := range 2 * n {
-		at := i % n
-		reach[at] = min(run, n-1)
-		if passes(at) {
-			run++
-		} else {
-			run = 0
+// once says whether all keys are different.
+func (v *verifier) once() error {
+	slices.SortFunc(v.entries, func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), bytes.Compare(a.key, b.key))
+	})
+	for i := 1; i < len(v.entries); i++ {
+		if a, b := v.entries[i-1], v.entries[i]; a.hash == b.hash && bytes.Equal(a.key, b.key) {
+			return fmt.Errorf("key with hash %016x is there twice: %w", a.hash, ErrCorrupt)
 		}
 	}
-	return reach
+	return nil
 }
 
-func verifyFixed(seg []byte, n uint32, see func(uint32, []uint32, []byte) bool) error {
-	f := formOf(seg, 0)
-	reach := reaches(n, func(i uint32) bool { return blockAt(seg, i)[f.slots] != 0 })
-	for i := range n {
-		b := blockAt(seg, i)
+func (v *verifier) fixed() error {
+	f := formOf(v.seg, 0)
+	for i := range v.blocks {
+		b := blockAt(v.seg, i)
 		for slot, tag := range b[:f.slots] {
 			if tag == 0 {
 				continue
 			}
 			start := f.entries + slot*(f.key+f.value)
 			key := b[start : start+f.key]
-			if tag != fixedTag(Hash(key)) {
+			hash := Hash(key)
+			if tag != fixedTag(hash) {
 				return fmt.Errorf("block %d slot %d: tag %d is not the key's: %w", i, slot, tag, ErrCorrupt)
 			}
-			if !see(i, reach, key) {
-				return nil
+			if err := v.see(i, hash, key); err != nil {
+				return err
 			}
 		}
 	}
-	return nil
+	return v.spills(f.slots)
 }
 
-func verifyPacked(seg []byte, n uint32, see func(uint32, []uint32, []byte) bool) error {
-	reach := reaches(n, func(i uint32) bool { return blockAt(seg, i)[packedSpill] != 0 })
+func (v *verifier) packed() error {
 	used := 0
-	for i := range n {
-		b := blockAt(seg, i)
+	for i := range v.blocks {
+		b := blockAt(v.seg, i)
 		used += int(b[0])
 		if b[0] > packedRoom {
 			return fmt.Errorf("block %d holds %d bytes: %w", i, b[0], ErrCorrupt)
@@ -161,44 +165,53 @@ func verifyPacked(seg []byte, n uint32, see func(uint32, []uint32, []byte) bool)
 			if !ok || e.end-e.start != packedSize(e.value-e.key, e.end-e.value) {
 				return fmt.Errorf("block %d: entry at %d passes the end at %d or is longer than it need be: %w", i, at, end, ErrCorrupt)
 			}
-			if !see(i, reach, b[e.key:e.value]) {
-				return nil
+			key := b[e.key:e.value]
+			if err := v.see(i, Hash(key), key); err != nil {
+				return err
 			}
 			at = e.end
 		}
 	}
-	if used != int(get32(seg, atUsed)) {
-		return fmt.Errorf("%d bytes in blocks, header says %d: %w", used, get32(seg, atUsed), ErrCorrupt)
+	if used != int(get32(v.seg, atUsed)) {
+		return fmt.Errorf("%d bytes in blocks, header says %d: %w", used, get32(v.seg, atUsed), ErrCorrupt)
 	}
-	return nil
+	return v.spills(packedSpill)
 }
 
-func verifyRecords(seg []byte, n uint32, see func(uint32, []uint32, []byte) bool) error {
-	reach := reaches(n, func(i uint32) bool { return word(seg, i) != wordFree })
-	live, deleted, end := 0, uint32(0), get32(seg, atUsed)
-	for i := range n {
-		w := word(seg, i)
+func (v *verifier) records() error {
+	live, deleted, end := 0, uint32(0), get32(v.seg, atUsed)
+	var pieces [][2]int
+	for i := range v.blocks {
+		w := word(v.seg, i)
 		if w <= wordDeleted {
 			deleted += w
 			continue
 		}
-		r, err := recordAt(seg, w, end)
+		r, err := recordAt(v.seg, w, end)
 		if err != nil {
 			return fmt.Errorf("index word %d: %w", i, err)
 		}
-		if w&^0xffff != recordTag(Hash(r.key)) || r.size != recordSize(len(r.key), len(r.value)) {
+		hash := Hash(r.key)
+		if w&^0xffff != recordTag(hash) || r.size != recordSize(len(r.key), len(r.value)) {
 			return fmt.Errorf("index word %d: tag is not the key's or the record is longer than it need be: %w", i, ErrCorrupt)
 		}
 		live += r.size
-		if !see(i, reach, r.key) {
-			return nil
+		if err := v.see(i, hash, r.key); err != nil {
+			return err
+		}
+		pieces = append(pieces, [2]int{int(wordOffset(w)), r.size})
+	}
+	slices.SortFunc(pieces, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	for i := 1; i < len(pieces); i++ {
+		if pieces[i-1][0]+pieces[i-1][1] > pieces[i][0] {
+			return fmt.Errorf("records at %d and %d overlap: %w", pieces[i-1][0], pieces[i][0], ErrCorrupt)
 		}
 	}
-	dead := int(get32(seg, atDead))
-	if live+dead != int(end-recordStart(n)) || deleted != get32(seg, atDeleted) {
+	dead := int(get32(v.seg, atDead))
+	if live+dead != int(end-recordStart(v.blocks)) || deleted != get32(v.seg, atDeleted) {
 		return fmt.Errorf("records of %d bytes, %d dead, %d deleted words: header says otherwise: %w", live, dead, deleted, ErrCorrupt)
 	}
-	return nil
+	return v.passed(func(i uint32, _ int32) bool { return word(v.seg, i) != wordFree })
 }
 
 // Repair counts anew what the header counts, after a writer was killed in a segment and what it had saved is put back.
