@@ -16,7 +16,7 @@ import (
 
 // hashed is a table without what makes one safe: segments in shared memory, found by the hash's top bits.
 type hashed struct {
-	t       testing.TB
+	tb      testing.TB
 	memory  []byte
 	slots   [][]byte // free ones
 	depth   uint8
@@ -26,13 +26,14 @@ type hashed struct {
 	length  int // of all segments
 }
 
-func newHashed(t testing.TB, bytes int) *hashed {
+func newHashed(tb testing.TB, bytes int) *hashed {
+	tb.Helper()
 	memory, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = unix.Munmap(memory) })
-	h := &hashed{t: t, memory: memory}
+	tb.Cleanup(func() { _ = unix.Munmap(memory) })
+	h := &hashed{tb: tb, memory: memory}
 	h.segs = [][]byte{h.make(Choose(Stats{}), 0, 0)}
 	return h
 }
@@ -78,7 +79,7 @@ func (h *hashed) grow(hash uint64, keyLength, valueLength, try int) {
 	seg := h.seg(hash)
 	s, err := Measure(seg)
 	if err != nil {
-		h.t.Fatal(err)
+		h.tb.Fatal(err)
 	}
 	h.moved += s.Entries
 	s.Add(keyLength, valueLength, 0)
@@ -93,7 +94,7 @@ func (h *hashed) grow(hash uint64, keyLength, valueLength, try int) {
 	for ; shape.Length <= SlotSize; shape = shape.Larger() {
 		to := h.make(shape, Prefix(seg), Depth(seg))
 		if ok, err := Rebuild([][]byte{to}, seg); err != nil {
-			h.t.Fatal(err)
+			h.tb.Fatal(err)
 		} else if ok {
 			h.replace(seg, to)
 			return
@@ -117,7 +118,7 @@ func (h *hashed) replace(seg []byte, by ...[]byte) {
 func (h *hashed) split(seg []byte) {
 	halves, err := MeasureHalves(seg)
 	if err != nil {
-		h.t.Fatal(err)
+		h.tb.Fatal(err)
 	}
 	depth := Depth(seg) + 1
 	if depth > h.depth {
@@ -131,7 +132,7 @@ func (h *hashed) split(seg []byte) {
 	for {
 		low, high := h.make(shapes[0], Prefix(seg), depth), h.make(shapes[1], Prefix(seg)|1<<(64-depth), depth)
 		if ok, err := Rebuild([][]byte{low, high}, seg); err != nil {
-			h.t.Fatal(err)
+			h.tb.Fatal(err)
 		} else if ok {
 			h.replace(seg, low, high)
 			return
@@ -201,6 +202,7 @@ func BenchmarkSegment(b *testing.B) {
 }
 
 func benchKind(b *testing.B, kind string) {
+	b.Helper()
 	entry := benchEntry(kind)
 	var keyBytes, valueBytes [16]byte
 	key, value := keyBytes[:], valueBytes[:]
@@ -289,6 +291,7 @@ func BenchmarkMap(b *testing.B) {
 }
 
 func benchMap(b *testing.B, m map[uint64]uint64, key func(uint64) uint64, insert time.Duration) {
+	b.Helper()
 	b.Run("Get", func(b *testing.B) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for b.Loop() {

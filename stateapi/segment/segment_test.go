@@ -160,7 +160,6 @@ func (g *grower) check() error {
 
 // mix is what keys and values a property uses.
 type mix struct {
-	keys       int
 	key, value func(t *rapid.T) []byte
 	flags      bool
 }
