@@ -8,12 +8,13 @@ OLDER_VERSIONS := 2.6.4 2.4.0
 STORM_STOCK_DIR := build/storm-stock/$(STORM_VERSION)
 TOPOLOGIES_JAR := build/topologies.jar
 STATE_JAR := build/gust-state.jar
+STORM_REDIS_DIR := build/storm-redis/$(STORM_VERSION)
 
 export GUST_STORM_HOME := $(CURDIR)/$(STORM_HOME_DIR)
 export GUST_STORM_STOCK := $(CURDIR)/$(STORM_STOCK_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build state-jar storm-home storm-older storm-stock topologies multilang-children jre-21 demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
+.PHONY: help setup build state-jar storm-home storm-older storm-stock storm-redis topologies multilang-children jre-21 demo test unit lint gen gen-check compat compat-cut compat-record bench soak fmt tidy clean
 
 help: ## list the tasks
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +39,9 @@ storm-older: state-jar ## lay out Storm homes of older releases, for tests
 storm-stock: setup ## lay out stock Storm's own daemons too, for comparison
 	@scripts/storm-home $(STORM_VERSION) $(STORM_STOCK_DIR) --server
 
+storm-redis: setup ## lay out Storm's Redis state from Maven, for comparison
+	@scripts/storm-redis $(STORM_VERSION) $(STORM_REDIS_DIR)
+
 topologies: setup ## build the JAR of test and demo topologies
 	@scripts/topologies $(TOPOLOGIES_JAR)
 
@@ -50,7 +54,7 @@ jre-21: setup ## lay out a Java 21 runtime for tests, where the system has none
 demo: build storm-home topologies ## run a word count and watch it (Ctrl-C ends it)
 	@scripts/demo
 
-test: build storm-home storm-older storm-stock topologies multilang-children jre-21 ## everything that CI runs
+test: build storm-home storm-older storm-stock storm-redis topologies multilang-children jre-21 ## everything that CI runs
 	@scripts/test
 
 unit: ## the Go tests alone, without set-up
@@ -65,7 +69,7 @@ gen: setup ## regenerate thrift/storm.thrift, its Go code and the tables
 gen-check: gen ## prove that the generated code is current
 	@git diff --exit-code -- thrift config docs/config.md
 
-compat: build storm-home storm-older storm-stock topologies jre-21 ## every scenario on stock Storm and on gust, compared
+compat: build storm-home storm-older storm-stock storm-redis topologies jre-21 ## every scenario on stock Storm and on gust, compared
 	@scripts/compat all
 
 compat-record: storm-home storm-stock topologies ## record stock Storm's answers

@@ -23,13 +23,14 @@ final class TableState<K, V> implements KeyValueState<K, V> {
 
     @Override
     public V get(K key) {
-        return get(key, null);
+        byte[] found = state.get(encoding.keys().serialize(key));
+        return found == null ? null : encoding.values().deserialize(found);
     }
 
     @Override
     public V get(K key, V defaultValue) {
-        byte[] found = state.get(encoding.keys().serialize(key));
-        return found == null ? defaultValue : encoding.values().deserialize(found);
+        V found = get(key);
+        return found == null ? defaultValue : found;
     }
 
     @Override
