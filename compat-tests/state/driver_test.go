@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,8 +64,8 @@ func libs(t testing.TB) string {
 	return filepath.Join(home, "lib-worker", "*")
 }
 
-// compile compiles the plug-in with some Java files of this folder, and gives the class path.
-func compile(t testing.TB, class string, more ...string) string {
+// compile compiles the plug-in with the Java files of this folder and another one, and gives the class path.
+func compile(t testing.TB, folder string, more ...string) string {
 	t.Helper()
 	root, err := testbed.Root()
 	if err != nil {
@@ -73,9 +74,9 @@ func compile(t testing.TB, class string, more ...string) string {
 	path := strings.Join(append([]string{libs(t)}, more...), ":")
 	classes := t.TempDir()
 	args := []string{"-nowarn", "-d", classes, "-cp", path}
-	for _, sources := range []string{filepath.Join(root, "stateapi", "java", "src", "main"), class} {
+	for _, sources := range []string{filepath.Join(root, "stateapi", "java", "src", "main"), "java", folder} {
 		err := filepath.WalkDir(sources, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".java") {
+			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".java") && !slices.Contains(args, path) {
 				args = append(args, path)
 			}
 			return err

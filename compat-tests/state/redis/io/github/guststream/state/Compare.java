@@ -11,14 +11,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
-import org.apache.storm.generated.StormTopology;
-import org.apache.storm.metrics2.StormMetricRegistry;
 import org.apache.storm.redis.state.RedisKeyValueStateProvider;
 import org.apache.storm.state.InMemoryKeyValueStateProvider;
 import org.apache.storm.state.KeyValueState;
 import org.apache.storm.task.TopologyContext;
-import org.apache.storm.topology.TopologyBuilder;
 import org.apache.storm.utils.ConfigUtils;
 
 /** Does the same with Storm's Redis state and with ours: at random, where they must agree, and case by case where Storm's two states and ours differ. */
@@ -69,9 +65,7 @@ public final class Compare {
     }
 
     private TopologyContext context(String component) {
-        StormTopology topology = new TopologyBuilder().createTopology();
-        return new TopologyContext(topology, conf, Map.of(1, component), Map.of(component, List.of(1)), Map.of(), Map.of(), "compare-1", "", "", 1, 6700,
-                List.of(1), new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), new AtomicBoolean(), new StormMetricRegistry());
+        return Contexts.of(conf, component);
     }
 
     private void agree(long seed) {
