@@ -115,6 +115,7 @@ func (b *Bolt) unsaid(m *message) {
 }
 
 func (b *Bolt) applied() {
+	b.child.working.Store(b.held > 0)
 	if len(b.ids) == 0 {
 		return
 	}

@@ -41,6 +41,8 @@ type Config struct {
 	// TryApply applies a batch and does what the executor does after one, if the executor is parked; false if it is not. It is called on
 	// a goroutine of the child's. nil: batches always go through the channel, which costs the child the time of a thread's wake-up.
 	TryApply func(*Batch) bool
+	// Vigils are those of the process; nil: no reader watches its child's pipe.
+	Vigils *Vigils
 }
 
 // child is one child process. Its fields are set before Run, or have an owner named with them.
@@ -61,6 +63,8 @@ type child struct {
 	lines    tail
 	wanting  atomic.Bool // the executor waits for room
 	wake     *Batch
+	vigil    vigil        // the reader's
+	working  atomic.Bool  // it has tuples
 	queued   atomic.Int64 // batches in the channel: while there are some, no other may overtake them
 	pids     []string     // files in PidDir; the reader's until it has ended
 }
@@ -94,6 +98,7 @@ func newChild(cfg Config, owner driver, decode *decoder, events chan<- *Batch, l
 	c.life.stride.Store(1)
 	c.life.waiting.Store(true)
 	c.wake = &Batch{from: owner}
+	c.vigil.all = cfg.Vigils
 	return c
 }
 
@@ -148,7 +153,7 @@ func (c *child) live(ctx context.Context, failed *ChildError) error {
 	c.notePid(strconv.Itoa(p.pid))
 	c.life.sign(c.now())
 
-	stdout, err := newPipeReader(p.stdout)
+	stdout, err := newPipeReader(p.stdout, &c.vigil)
 	if err != nil { // it was just opened
 		stdout = p.stdout
 	}

@@ -180,8 +180,8 @@ func newBed(tb testing.TB, settings Settings, command ...string) (*bed, Config) 
 	tb.Cleanup(b.stop)
 	b.lease.Lock()
 	return b, Config{
-		TryApply: b.tryApply,
-		Command:  command, Dir: b.dir, PidDir: pids, Component: "split", Task: 5, Settings: settings,
+		TryApply: b.tryApply, Vigils: NewVigils(1),
+		Command: command, Dir: b.dir, PidDir: pids, Component: "split", Task: 5, Settings: settings,
 		Conf: map[string]any{"topology.name": "test", "topology.debug": false}, Context: map[string]any{"taskid": 5, "componentid": "split"}, Environ: childEnvironment(tb),
 	}
 }

@@ -9,18 +9,22 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
 // pipeReader reads from a pipe of ours.
-type pipeReader struct{ conn syscall.RawConn }
+type pipeReader struct {
+	conn  syscall.RawConn
+	vigil *vigil
+}
 
-func newPipeReader(f *os.File) (io.Reader, error) {
+func newPipeReader(f *os.File, v *vigil) (io.Reader, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	return &pipeReader{conn}, nil
+	return &pipeReader{conn, v}, nil
 }
 
 func (r *pipeReader) Read(p []byte) (int, error) {
@@ -29,10 +33,21 @@ func (r *pipeReader) Read(p []byte) (int, error) {
 	}
 	var n int
 	var errno syscall.Errno
+	watching := r.vigil.begin()
 	err := r.conn.Read(func(fd uintptr) bool {
 		n, errno = raw(syscall.SYS_READ, fd, p)
+		if watching {
+			watching = false
+			for began := time.Now(); errno == syscall.EAGAIN && time.Since(began) < vigilTime; {
+				n, errno = raw(syscall.SYS_READ, fd, p)
+			}
+			r.vigil.end(errno != syscall.EAGAIN)
+		}
 		return errno != syscall.EAGAIN
 	})
+	if watching { // the pipe is closed
+		r.vigil.end(false)
+	}
 	switch {
 	case err != nil:
 		return 0, err

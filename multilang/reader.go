@@ -55,6 +55,7 @@ func (c *child) hand(ctx context.Context, b *Batch) bool {
 	c.life.blocked.Store(true)
 	defer c.unblock()
 	if c.cfg.TryApply != nil && c.queued.Load() == 0 && c.cfg.TryApply(b) {
+		c.vigil.expect = c.working.Load()
 		return true
 	}
 	c.queued.Add(1)

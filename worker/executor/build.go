@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +60,10 @@ func New(cfg Config) (*Engine, error) {
 		}
 	}
 	b := &builder{
-		Engine:    &Engine{config: cfg, started: time.Now().Add(-time.Second), pool: &transfer.Pool{}, byTask: make([]*core, len(cfg.Tasks)+1)},
+		Engine: &Engine{
+			config: cfg, started: time.Now().Add(-time.Second), pool: &transfer.Pool{}, byTask: make([]*core, len(cfg.Tasks)+1),
+			vigils: multilang.NewVigils(runtime.GOMAXPROCS(0) / 2),
+		},
 		commons:   map[string]*storm.ComponentCommon{},
 		tasks:     map[string][]int32{},
 		consumers: map[string]map[string][]transfer.Consumer{},

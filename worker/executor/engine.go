@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/multilang"
 	"github.com/gust-stream/gust/multilang/component"
 	"github.com/gust-stream/gust/tuple"
 	"github.com/gust-stream/gust/worker/grouping"
@@ -34,7 +35,8 @@ type Engine struct {
 	byTask     []*core   // nil where a task is not here
 	deliveries sync.Pool // of *transfer.Router
 
-	killWait time.Duration // how long children take to end at most, 0 if there are none
+	vigils   *multilang.Vigils // of all children
+	killWait time.Duration     // how long children take to end at most, 0 if there are none
 
 	places atomic.Pointer[grouping.Places]
 	load   atomic.Pointer[snapshot]

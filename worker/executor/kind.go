@@ -112,6 +112,7 @@ func (b *builder) nurse(r runner) error {
 		c := &child{task: t, config: multilang.Config{
 			Command: process.Command, Env: process.Env, Dir: dir, PidDir: b.config.Pids, Component: id, Task: t.id,
 			Conf: maps.Clone(map[string]any(n.core.conf)), Context: multilang.Context(b.config.Topology, b.names, t.id), Settings: b.settings,
+			Vigils: b.vigils,
 		}}
 		t.child = c
 		n.children = append(n.children, c)
