@@ -4,11 +4,6 @@
 
 package segment
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
-
 // Rebuild adds the entries of from to the segments to, which do not have them yet: each goes to the first of them whose prefix is that of the
 // entry's hash. It says no when one of them is full, its kind does not fit, or nobody takes an entry; to is then of no more use. Entries come in the order
 // of places, so that memory is read and written from the left to the right.
@@ -63,64 +58,5 @@ func recordsFree(seg []byte, hash uint64) uint32 {
 
 // sameFixed says whether both are Fixed with keys and values of 8 bytes.
 func sameFixed(to, from []byte) bool {
-	is8 := func(seg []byte) bool { return seg[atKind] == Fixed && seg[atKeySize] == 8 && seg[atValueSize] == 8 }
-	return is8(to) && is8(from)
-}
-
-// What a block of keys and values of 8 bytes holds.
-const (
-	slots8   = (BlockSize - 1) / 17
-	entries8 = slots8 + 1
-)
-
-// rebuildFixed8 is Rebuild between two such segments: most memory is in them.
-func rebuildFixed8(to, from []byte) (bool, error) {
-	if err := checkHeader(from); err != nil {
-		return false, err
-	}
-	blocks, depth, prefix, added := get32(to, atBlocks), Depth(to), Prefix(to), 0
-	for i := range get32(from, atBlocks) {
-		b := blockAt(from, i)
-		for slot, tag := range b[:slots8] {
-			if tag == 0 {
-				continue
-			}
-			start := entries8 + 16*slot
-			key := binary.LittleEndian.Uint64(b[start : start+8])
-			hash := hash8(key)
-			if !belongs(hash, prefix, depth) {
-				return false, nil
-			}
-			if !insertFixed8(to, blocks, Place(hash, depth, blocks), tag, b[start:start+16]) {
-				return false, nil
-			}
-			added++
-		}
-	}
-	add32(to, atEntries, added)
-	return true, nil
-}
-
-func insertFixed8(to []byte, blocks, at uint32, tag byte, entry []byte) bool {
-	for range blocks {
-		b := blockAt(to, at)
-		if b == nil {
-			return false
-		}
-		slot := bits.TrailingZeros64(zeroBytes(binary.LittleEndian.Uint64(b[:]))) >> 3
-		if slot == 8 {
-			slot += bits.TrailingZeros64(zeroBytes(binary.LittleEndian.Uint64(b[8:])|0xff<<56)) >> 3
-		}
-		if slot < slots8 {
-			start := entries8 + 16*slot
-			copy(b[start:start+16], entry)
-			b[slot] = tag
-			return true
-		}
-		spill(b, slots8)
-		if at++; at == blocks {
-			at = 0
-		}
-	}
-	return false
+	return isFixed8(to) && isFixed8(from)
 }

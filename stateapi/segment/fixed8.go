@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// This file is kind Fixed for keys and values of 8 bytes, which most memory is in: what fixed.go does, without what sizes cost.
+
+package segment
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// What a block of keys and values of 8 bytes holds.
+const (
+	slots8   = (BlockSize - 1) / 17
+	entries8 = slots8 + 1
+)
+
+func isFixed8(seg []byte) bool {
+	const want = Fixed | 8<<8 | 8<<16
+	return binary.LittleEndian.Uint32(seg[atDepth:])>>8 == want
+}
+
+// matches8 has a bit for each slot of a block whose tag is tag, and for some others above the lowest one.
+func matches8(b *block, tag byte) uint64 {
+	all := uint64(tag) * lowBits
+	low := zeroBytes(binary.LittleEndian.Uint64(b[0:8]) ^ all)
+	high := zeroBytes(binary.LittleEndian.Uint64(b[8:16]) ^ all)
+	return (gather(low) | gather(high)<<8) & (1<<slots8 - 1)
+}
+
+// line8 is the cache line of a block where the entry of a key lies if there is room: a search then reads it together with the tags, and does not wait for
+// memory twice.
+func line8(hash uint64) int { return int((hash>>8&0xffff)*slots8>>16+1) >> 2 }
+
+// lineSlots8 has a bit for each slot whose entry lies in a cache line.
+func lineSlots8(line int) uint64 { return 0xf << (4 * uint(line)) >> 1 }
+
+// fixedFind8 is where in seg the value of a key is, or below 0. What else it returns is nothing: it is there so that the entry's line is read.
+func fixedFind8(seg []byte, hash, key uint64) (at int, touched byte) { //nolint:unparam // touched: else the compiler drops the read
+	blocks, line := get32(seg, atBlocks), line8(hash)*64
+	i, tag := Place(hash, seg[atDepth], blocks), fixedTag(hash)
+	for range blocks {
+		start := HeaderSize + int(i)*BlockSize
+		if start+BlockSize > len(seg) {
+			break
+		}
+		b := (*block)(seg[start:])
+		touched |= b[line&(BlockSize-64)]
+		for m := matches8(b, tag); m != 0; m &= m - 1 {
+			entry := entries8 + 16*bits.TrailingZeros64(m)
+			if binary.LittleEndian.Uint64(b[entry&(BlockSize-16):]) == key {
+				return start + entry + 8, touched
+			}
+		}
+		if b[slots8] == 0 {
+			break
+		}
+		if i++; i == blocks {
+			i = 0
+		}
+	}
+	return -1, touched
+}
+
+// exactZeroBytes has the high bit of each byte of w that is 0.
+func exactZeroBytes(w uint64) uint64 {
+	return ^((w&^highBits + ^uint64(highBits)) | w | ^uint64(highBits))
+}
+
+// free8 has a bit for each free slot of a block.
+func free8(b *block) uint64 {
+	low := exactZeroBytes(binary.LittleEndian.Uint64(b[0:8]))
+	high := exactZeroBytes(binary.LittleEndian.Uint64(b[8:16]))
+	return (gather(low) | gather(high)<<8) & (1<<slots8 - 1)
+}
+
+// insertFixed8 adds an entry that is not there, from block at on. It does not count it.
+func insertFixed8(seg []byte, blocks, at uint32, hash, key, value uint64) bool {
+	preferred := lineSlots8(line8(hash))
+	for range blocks {
+		b := blockAt(seg, at)
+		if b == nil {
+			return false
+		}
+		if free := free8(b); free != 0 {
+			if free&preferred != 0 {
+				free &= preferred
+			}
+			slot := bits.TrailingZeros64(free)
+			entry := (entries8 + 16*slot) & (BlockSize - 16)
+			binary.LittleEndian.PutUint64(b[entry:], key)
+			binary.LittleEndian.PutUint64(b[entry+8:], value)
+			b[slot&15] = fixedTag(hash)
+			return true
+		}
+		spill(b, slots8)
+		if at++; at == blocks {
+			at = 0
+		}
+	}
+	return false
+}
+
+// rebuildFixed8 is Rebuild between two such segments.
+func rebuildFixed8(to, from []byte) (bool, error) {
+	if err := checkHeader(from); err != nil {
+		return false, err
+	}
+	blocks, depth, prefix, added := get32(to, atBlocks), Depth(to), Prefix(to), 0
+	for i := range get32(from, atBlocks) {
+		b := blockAt(from, i)
+		for used := ^free8(b) & (1<<slots8 - 1); used != 0; used &= used - 1 {
+			entry := (entries8 + 16*bits.TrailingZeros64(used)) & (BlockSize - 16)
+			key, value := binary.LittleEndian.Uint64(b[entry:]), binary.LittleEndian.Uint64(b[entry+8:])
+			hash := hash8(key)
+			if !belongs(hash, prefix, depth) || !insertFixed8(to, blocks, Place(hash, depth, blocks), hash, key, value) {
+				return false, nil
+			}
+			added++
+		}
+	}
+	add32(to, atEntries, added)
+	return true, nil
+}
