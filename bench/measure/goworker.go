@@ -51,12 +51,16 @@ func goWorkerRows() []report.Row {
 	packed := rate("python-msgpack-alone", splitter+", pystorm, msgpack, beside the child in a bare pipe", pythonMsgpack, 0.9,
 		"at least 0.9 of the child alone")
 	packed.Stock, packed.Beside = pythonMsgpack+"alone", "child alone"
+	recorded := rate("python-json-recorded", splitter+", storm.py, JSON, beside the child on a recording, which waits for nothing", pythonJSON, 0, "printed")
+	recorded.Stock, recorded.Beside = pythonJSON+"recorded", "child alone"
+	packedRecorded := rate("python-msgpack-recorded", splitter+", pystorm, msgpack, beside the child on a recording", pythonMsgpack, 0, "printed")
+	packedRecorded.Stock, packedRecorded.Beside = pythonMsgpack+"recorded", "child alone"
 	beside := rate("python-msgpack", splitter+", gust on pystorm with msgpack, stock on storm.py with JSON", pythonMsgpack, 0, "printed")
 	beside.Stock = pythonJSON + "stock"
 	each := rate("unacked", "spout and bolt, unacked, one worker, tuples a second and core used", unacked, 3e6, "at least 3 million")
 	each.Alone = true
 	rows := []report.Row{
-		rate("python-json", splitter+", storm.py, JSON", pythonJSON, 3, "at least 3 times"), alone, packed, beside,
+		rate("python-json", splitter+", storm.py, JSON", pythonJSON, 3, "at least 3 times"), alone, recorded, packed, packedRecorded, beside,
 		rate("acked-one", "spout and bolt, acked, one worker, tuples", ackedOne, 5, "at least 5 times"), each,
 		rate("acked-two", "spout and bolt, acked, two workers, tuples", ackedTwo, 4, "at least 4 times"),
 	}
@@ -92,11 +96,11 @@ func loads() []load {
 	const bound = 1000
 	all := []load{
 		{
-			name: "python-json", rows: []string{"python-json", "python-json-alone", "python-msgpack"}, script: "split.py",
+			name: "python-json", rows: []string{"python-json", "python-json-alone", "python-json-recorded", "python-msgpack"}, script: "split.py",
 			spouts: 1, splits: 1, sinks: 1, workers: 1, conf: python, pending: bound, counted: spoutID,
 		},
 		{
-			name: "python-msgpack", rows: []string{"python-msgpack", "python-msgpack-alone"}, script: "split_msgpack.py", only: "gust",
+			name: "python-msgpack", rows: []string{"python-msgpack", "python-msgpack-alone", "python-msgpack-recorded"}, script: "split_msgpack.py", only: "gust",
 			spouts: 1, splits: 1, sinks: 1, workers: 1, pending: bound, counted: spoutID,
 			conf: map[string]any{"bench.sentence": sentence, "gust.multilang.serializer": "msgpack"},
 		},

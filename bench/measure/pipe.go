@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// This file measures a Python child in a bare pipe: what it can do if the other side does next to nothing.
+// This file measures a Python child in a bare pipe: what it can do if the other side does next to nothing, and never sleeps.
 
 package measure
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gust-stream/gust/multilang/codec"
@@ -34,20 +38,24 @@ func (r *Run) childrenAlone(ctx context.Context, b *rig.Bundle, rep int) error {
 	for _, child := range []struct {
 		row, series, script string
 		format              codec.Format
+		how                 string
+		measure             func(*pipe) (float64, error)
 	}{
-		{"python-json-alone", pythonJSON, "split.py", codec.JSON},
-		{"python-msgpack-alone", pythonMsgpack, "split_msgpack.py", codec.Msgpack},
+		{"python-json-alone", pythonJSON + "alone", "split.py", codec.JSON, "in a bare pipe", (*pipe).run},
+		{"python-msgpack-alone", pythonMsgpack + "alone", "split_msgpack.py", codec.Msgpack, "in a bare pipe", (*pipe).run},
+		{"python-json-recorded", pythonJSON + "recorded", "split.py", codec.JSON, "on a recording", (*pipe).play},
+		{"python-msgpack-recorded", pythonMsgpack + "recorded", "split_msgpack.py", codec.Msgpack, "on a recording", (*pipe).play},
 	} {
 		if !r.Wanted[child.row] {
 			continue
 		}
 		if err := r.Lock.Hold(ctx, func() error {
-			rate, err := pipeRate(ctx, b, child.script, child.format)
+			rate, err := pipeRate(ctx, b, child.script, child.format, child.measure)
 			if err != nil {
-				return fmt.Errorf("%s in a bare pipe: %w", child.script, err)
+				return fmt.Errorf("%s %s: %w", child.script, child.how, err)
 			}
-			r.Samples.Add(child.series+"alone", rate)
-			r.Say("run %d: %s in a bare pipe: %.0f sentences a second", rep+1, child.script, rate)
+			r.Samples.Add(child.series, rate)
+			r.Say("run %d: %s %s: %.0f sentences a second", rep+1, child.script, child.how, rate)
 			return nil
 		}); err != nil {
 			return err
@@ -57,7 +65,7 @@ func (r *Run) childrenAlone(ctx context.Context, b *rig.Bundle, rep int) error {
 }
 
 // pipeRate runs a child through a handshake and gives it sentences, warm-up and all.
-func pipeRate(ctx context.Context, b *rig.Bundle, script string, f codec.Format) (rate float64, err error) {
+func pipeRate(ctx context.Context, b *rig.Bundle, script string, f codec.Format, measure func(*pipe) (float64, error)) (rate float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "gust-bench-pipe-")
@@ -82,16 +90,21 @@ func pipeRate(ctx context.Context, b *rig.Bundle, script string, f codec.Format)
 		cancel()
 		_ = cmd.Wait() // it was killed
 	}()
-	p, err := newPipe(stdin, stdout, f, dir)
+	words, err := newWakeful(stdout)
 	if err != nil {
 		return 0, err
 	}
-	return p.run()
+	p, err := newPipe(stdin, words, f, dir)
+	if err != nil {
+		return 0, err
+	}
+	return measure(p)
 }
 
 // pipe is the least that keeps a splitter going: it looks at a few bytes of what comes and writes text that was made before.
 type pipe struct {
 	in     *codec.Reader
+	words  io.Reader // what in reads
 	out    *bufio.Writer
 	before []byte // of a sentence, up to its id
 	after  []byte // of a sentence
@@ -102,7 +115,7 @@ type pipe struct {
 }
 
 func newPipe(stdin io.Writer, stdout io.Reader, f codec.Format, pids string) (*pipe, error) {
-	p := &pipe{in: codec.NewReader(stdout, f, 1<<20), out: bufio.NewWriterSize(stdin, 1<<16), format: f}
+	p := &pipe{in: codec.NewReader(stdout, f, 1<<20), words: stdout, out: bufio.NewWriterSize(stdin, 1<<16), format: f}
 	hello, err := codec.Append(nil, f, map[string]any{
 		"conf": map[string]any{"topology.name": "pipe"}, "pidDir": pids,
 		"context": map[string]any{
@@ -176,4 +189,65 @@ func (p *pipe) send() {
 	_, _ = p.out.Write(p.before) // an error stays until Flush
 	_, _ = p.out.Write(strconv.AppendInt(id[:0], int64(1_000_000+p.sent%9_000_000), 10))
 	_, _ = p.out.Write(p.after)
+}
+
+// play gives the child sentences and the answers to all its emits, as fast as it reads, and looks at nothing: what it takes in is what it has
+// worked through, but for a pipe full.
+func (p *pipe) play() (float64, error) {
+	var gone atomic.Bool
+	dropped := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, p.words)
+		gone.Store(true)
+		dropped <- err
+	}()
+	warm := time.Now().Add(pipeWarmUp)
+	var began time.Time
+	var before int
+	for !gone.Load() {
+		for range window {
+			p.send()
+			for range strings.Count(sentence, " ") + 1 {
+				_, _ = p.out.Write(p.tasks) // an error stays until Flush
+			}
+		}
+		if err := p.out.Flush(); err != nil {
+			return 0, err
+		}
+		switch now := time.Now(); {
+		case began.IsZero() && now.After(warm):
+			began, before = now, p.sent
+		case !began.IsZero() && now.Sub(began) > span:
+			return float64(p.sent-before) / now.Sub(began).Seconds(), nil
+		}
+	}
+	return 0, fmt.Errorf("the child has ended: %w", cmp.Or(<-dropped, io.ErrUnexpectedEOF))
+}
+
+// wakeful reads from a pipe and never sleeps: to be woken takes longer than all that a splitter says between two turns.
+type wakeful struct{ conn syscall.RawConn }
+
+func newWakeful(f io.Reader) (*wakeful, error) {
+	file, ok := f.(syscall.Conn)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no pipe", f)
+	}
+	conn, err := file.SyscallConn()
+	return &wakeful{conn}, err
+}
+
+func (w *wakeful) Read(b []byte) (n int, err error) {
+	if rerr := w.conn.Read(func(fd uintptr) bool {
+		for {
+			if n, err = syscall.Read(int(fd), b); !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR) {
+				return true
+			}
+		}
+	}); rerr != nil {
+		return 0, rerr
+	}
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return max(n, 0), err
 }
