@@ -32,6 +32,7 @@ type options struct {
 	prof time.Duration
 	pend int
 	json string
+	plot string
 	dir  string
 	lock string
 	side string
@@ -50,6 +51,7 @@ func execute(args []string) int {
 	flags.IntVar(&o.pend, "pending", 0, "another topology.max.spout.pending where the rows set one, below 0 none; for tries")
 	flags.DurationVar(&o.prof, "profile", 0, "profile gust's workers so long, into .pprof files beside what they write; with --keep")
 	flags.StringVar(&o.json, "json", "", "also write every sample to this file, as JSON")
+	flags.StringVar(&o.plot, "plot", "", "also draw the bytes of an entry over growth into this file, as SVG (group state-table)")
 	flags.StringVar(&o.dir, "dir", "", "folder for all that is written (default a temporary one)")
 	flags.StringVar(&o.lock, "lock", "", "hold flock(2) on this file while something is measured, for machines that others use too")
 	flags.StringVar(&o.side, "side", "", "measure only this side, stock or gust; for a look at what is slow, since nothing is compared then")
@@ -133,6 +135,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	r := report.New(machine, m.Rows(groups), m.Samples, m.Notes, time.Since(began))
 	if err := r.Markdown(out); err != nil {
 		return err
+	}
+	if o.plot != "" {
+		faults = append(faults, report.WritePlot(o.plot, "Memory of keyed state while it grows", "million entries", "bytes an entry", m.Curves))
 	}
 	if o.json != "" {
 		faults = append(faults, r.WriteJSON(o.json))

@@ -26,7 +26,7 @@ type Group struct {
 
 // Groups are all rows, in the order of the table.
 func Groups() []Group {
-	return []Group{control(), workers(), failover(), calls(), passes(), goWorkers()}
+	return []Group{control(), workers(), failover(), calls(), passes(), goWorkers(), stateTable()}
 }
 
 // Run is one call of the bench.
@@ -47,6 +47,7 @@ type Run struct {
 	Lock    *Lock
 	Samples report.Samples
 	Notes   map[string]string // by row id
+	Curves  []report.Curve    // of the rows that have them
 
 	topology *storm.StormTopology // the bench topology, once it is recorded
 	Say      func(format string, args ...any)

@@ -19,6 +19,7 @@ const (
 	Bytes     Unit = "bytes"
 	PerSecond Unit = "1/s"
 	Cores     Unit = "cores"
+	PerEntry  Unit = "bytes an entry"
 )
 
 // Row is one line of the table.
@@ -115,6 +116,8 @@ func amount(unit Unit, v float64) string {
 	switch {
 	case unit == Bytes:
 		return fmt.Sprintf("%.1f MB", v/1e6)
+	case unit == PerEntry:
+		return fmt.Sprintf("%.1f B", v)
 	case unit == Cores:
 		return fmt.Sprintf("%.2g %% of a core", v*100)
 	case unit == PerSecond && v >= 1e6:
