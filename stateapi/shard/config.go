@@ -5,7 +5,6 @@
 package shard
 
 import (
-	"context"
 	"time"
 
 	"github.com/gust-stream/gust/stateapi"
@@ -24,18 +23,10 @@ type Config struct {
 	Capacity uint64 // address space of an arena, a multiple of 1 GiB; 0: DefaultCapacity
 	NewArena bool   // build a new arena even if the old one could be adopted
 
+	MemoryMax uint64 // bytes that the arena may take; 0: what there is
+
 	SnapshotBytes int64         // bytes of journal after which a snapshot is taken; 0: DefaultSnapshotBytes
 	Retain        time.Duration // a namespace that nobody opened for so long is removed; 0: never
-
-	Copies Copies // nil: none
-}
-
-// Copies takes the records of namespaces to other machines. Append returns when all copies of the epoch have the record; it is called
-// while the local fsync runs, and an operation succeeds only after both. Records of a namespace are numbered (RecordNumber); a number
-// that comes again is the same record. Calls for one namespace can overtake each other when a new session fences an older one: order
-// them by number.
-type Copies interface {
-	Append(ctx context.Context, name stateapi.Name, epoch uint64, record []byte) error
 }
 
 // Opened is what opening a namespace answers.
@@ -55,7 +46,6 @@ type Opened struct {
 type Info struct {
 	stateapi.Definition
 	NamespaceID uint64
-	Epoch       uint64
 	Session     uint64
 	Commit      uint64
 	Applied     uint64

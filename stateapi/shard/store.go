@@ -6,7 +6,6 @@ package shard
 
 import (
 	"context"
-	"io"
 
 	"go.uber.org/zap"
 
@@ -85,17 +84,11 @@ func (s *Store) Verify(_ context.Context) error { return stateapi.ErrNotReady }
 // Snapshot takes a snapshot now.
 func (s *Store) Snapshot(_ context.Context) error { return stateapi.ErrNotReady }
 
-// SetEpoch notes the epoch under which records of a namespace go to copies; a lower one than noted is an error.
-func (s *Store) SetEpoch(_ context.Context, _ stateapi.Name, _ uint64) error {
-	return stateapi.ErrNotReady
+// Entries is Iterate without a session: it fences nobody.
+func (s *Store) Entries(_ context.Context, _ stateapi.Name, _ uint64, _ int) ([]Entry, uint64, error) {
+	return nil, 0, stateapi.ErrNotReady
 }
 
-// ExportShard writes a shard of a namespace: images as they are, then what is prepared in it.
-func (s *Store) ExportShard(_ context.Context, _ stateapi.Name, _ int, _ io.Writer) error {
-	return stateapi.ErrNotReady
-}
-
-// ImportShard takes in what ExportShard wrote, in place of what the shard holds.
-func (s *Store) ImportShard(_ context.Context, _ stateapi.Name, _ int, _ io.Reader) error {
-	return stateapi.ErrNotReady
-}
+// Rebuild throws a namespace's table away and builds it again from snapshot and journal. What is damaged there is left out and no longer
+// held against the namespace.
+func (s *Store) Rebuild(_ context.Context, _ stateapi.Name) error { return stateapi.ErrNotReady }
