@@ -20,8 +20,8 @@ import org.apache.storm.tuple.Values;
 import org.apache.storm.utils.Utils;
 
 /**
- * Emits the numbers from 0 without an end, each as its own message id, and goes on after a restart behind what was acked, as a
- * spout over a log with offsets does. One task only.
+ * Emits the numbers from 0 without an end, or up to {@code compat.numbers} of them, each as its own message id, and goes
+ * on after a restart behind what was acked, as a spout over a log with offsets does. One task only.
  *
  * <p>{@code OUT/offsets/COMPONENT} holds, as eight bytes, the smallest number that is not acked: every smaller one is.
  * The ledger has a line {@code open} with the number that this start begins with, then {@code acked} or {@code failed}
@@ -29,6 +29,7 @@ import org.apache.storm.utils.Utils;
  */
 public final class OffsetSpout extends BaseRichSpout {
     private static final String PAUSE = "compat.pause.ms";
+    private static final String NUMBERS = "compat.numbers";
 
     private transient SpoutOutputCollector collector;
     private transient Ledger ledger;
@@ -36,12 +37,14 @@ public final class OffsetSpout extends BaseRichSpout {
     private transient Deque<Long> failed;
     private transient TreeSet<Long> open;
     private transient long next;
+    private transient long end;
     private transient long pauseMillis;
 
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         this.collector = collector;
         this.pauseMillis = conf.containsKey(PAUSE) ? ((Number) conf.get(PAUSE)).longValue() : 0;
+        this.end = conf.containsKey(NUMBERS) ? ((Number) conf.get(NUMBERS)).longValue() : Long.MAX_VALUE;
         this.failed = new ArrayDeque<>();
         this.open = new TreeSet<>();
         Path file = Path.of((String) conf.get(Ledger.OUT), "offsets", context.getThisComponentId());
@@ -60,6 +63,9 @@ public final class OffsetSpout extends BaseRichSpout {
     public void nextTuple() {
         Long number = failed.poll();
         if (number == null) {
+            if (next >= end) {
+                return;
+            }
             number = next++;
             open.add(number);
         }

@@ -2,6 +2,10 @@
 
 package io.github.guststream.state;
 
+import com.esotericsoftware.kryo.Kryo;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -9,6 +13,7 @@ import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -70,13 +75,16 @@ record Encoding<K, V>(Serializer<K> keys, Serializer<V> values, String name) {
         return new Side<>(new DefaultStateSerializer<>(conf, context), "default", true);
     }
 
-    /** Kryo 5 moved this class to where it looks for it. */
-    private static int kryoVersion() {
-        try {
-            Class.forName("com.esotericsoftware.kryo.SerializerFactory", false, DefaultStateSerializer.class.getClassLoader());
-            return 5;
-        } catch (ClassNotFoundException e) {
-            return 4;
+    /** Kryo's major version: Storm 2.4 brings 3, 2.8 brings 5. */
+    private static String kryoVersion() {
+        try (InputStream file = Kryo.class.getResourceAsStream("/META-INF/maven/com.esotericsoftware/kryo/pom.properties")) {
+            Properties properties = new Properties();
+            if (file != null) {
+                properties.load(file);
+            }
+            return properties.getProperty("version", "of unknown version").replaceFirst("\\..*", "");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
