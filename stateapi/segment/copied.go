@@ -28,6 +28,9 @@ func FindCopied(seg []byte, c *Copy, hash uint64, key []byte) (Value, bool, erro
 		return Value{}, false, fmt.Errorf("%d bytes: %w", len(seg), ErrCorrupt)
 	}
 	copy(c.header[:], seg)
+	if isFixed8(c.header[:]) && len(key) == 8 {
+		return c.fixed8(seg, hash, binary.LittleEndian.Uint64(key))
+	}
 	switch c.header[atKind] {
 	case Fixed:
 		return c.fixed(seg, hash, key)
@@ -73,6 +76,20 @@ func (c *Copy) fixed(seg []byte, hash uint64, key []byte) (v Value, found bool, 
 		}
 	}
 	return Value{}, false, nil
+}
+
+// fixed8 is fixed for keys and values of 8 bytes.
+func (c *Copy) fixed8(seg []byte, hash, key uint64) (v Value, found bool, err error) {
+	blocks := get32(c.header[:], atBlocks)
+	if need := HeaderSize + uint64(blocks)*BlockSize; need > uint64(len(seg)) {
+		return Value{}, false, fmt.Errorf("%d blocks in %d bytes: %w", blocks, len(seg), ErrCorrupt)
+	}
+	at, _ := find8(seg, blocks, c.header[atDepth], hash, key)
+	if at < 0 {
+		return Value{}, false, nil
+	}
+	binary.LittleEndian.PutUint64(c.block[:], binary.LittleEndian.Uint64(seg[at:]))
+	return Value{Bytes: c.block[:8]}, true, nil
 }
 
 func (c *Copy) packed(seg []byte, hash uint64, key []byte) (v Value, found bool, err error) {

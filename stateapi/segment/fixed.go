@@ -111,13 +111,6 @@ func (f *fixedForm) valueAt(b *block, slot int) []byte {
 }
 
 func fixedFind(seg []byte, hash uint64, key []byte) (Value, bool) {
-	if isFixed8(seg) && len(key) == 8 {
-		at, _ := fixedFind8(seg, hash, binary.LittleEndian.Uint64(key))
-		if at < 0 {
-			return Value{}, false
-		}
-		return Value{Bytes: seg[at : at+8 : at+8]}, true
-	}
 	f := formOf(seg, hash)
 	if len(key) != f.key {
 		return Value{}, false
@@ -143,12 +136,7 @@ func fixedPut(seg []byte, hash uint64, key []byte, v Value) Result {
 	if len(key) != f.key || len(v.Bytes) != f.value || v.Flags != 0 {
 		return Unfit
 	}
-	if f.key == 8 && f.value == 8 {
-		if at, _ := fixedFind8(seg, hash, binary.LittleEndian.Uint64(key)); at >= 0 {
-			binary.LittleEndian.PutUint64(seg[at:], binary.LittleEndian.Uint64(v.Bytes))
-			return Replaced
-		}
-	} else if b, _, slot := fixedSearch(seg, &f, hash, key); slot >= 0 {
+	if b, _, slot := fixedSearch(seg, &f, hash, key); slot >= 0 {
 		store(f.valueAt(b, slot), v.Bytes)
 		return Replaced
 	}

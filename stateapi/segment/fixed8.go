@@ -7,6 +7,7 @@ package segment
 import (
 	"encoding/binary"
 	"math/bits"
+	"unsafe"
 )
 
 // What a block of keys and values of 8 bytes holds.
@@ -20,14 +21,6 @@ func isFixed8(seg []byte) bool {
 	return binary.LittleEndian.Uint32(seg[atDepth:])>>8 == want
 }
 
-// matches8 has a bit for each slot of a block whose tag is tag, and for some others above the lowest one.
-func matches8(b *block, tag byte) uint64 {
-	all := uint64(tag) * lowBits
-	low := zeroBytes(binary.LittleEndian.Uint64(b[0:8]) ^ all)
-	high := zeroBytes(binary.LittleEndian.Uint64(b[8:16]) ^ all)
-	return (gather(low) | gather(high)<<8) & (1<<slots8 - 1)
-}
-
 // line8 is the cache line of a block where the entry of a key lies if there is room: a search then reads it together with the tags, and does not wait for
 // memory twice.
 func line8(hash uint64) int { return int((hash>>8&0xffff)*slots8>>16+1) >> 2 }
@@ -35,20 +28,26 @@ func line8(hash uint64) int { return int((hash>>8&0xffff)*slots8>>16+1) >> 2 }
 // lineSlots8 has a bit for each slot whose entry lies in a cache line.
 func lineSlots8(line int) uint64 { return 0xf << (4 * uint(line)) >> 1 }
 
-// fixedFind8 is where in seg the value of a key is, or below 0. What else it returns is nothing: it is there so that the entry's line is read.
-func fixedFind8(seg []byte, hash, key uint64) (at int, touched byte) { //nolint:unparam // touched: else the compiler drops the read
-	blocks, line := get32(seg, atBlocks), line8(hash)*64
-	i, tag := Place(hash, seg[atDepth], blocks), fixedTag(hash)
+// find8 is where in seg the value of a key is, or below 0. It is short, since the processor works on several searches at once, as far as its window
+// reaches. What else it returns is nothing: it is there so that the compiler leaves
+// the read of the entry's line where it is. Where it looks is in bounds also while seg changes, so it serves all readers.
+func find8(seg []byte, blocks uint32, depth uint8, hash, key uint64) (at int, touched byte) { //nolint:unparam // touched: see above
+	i := Place(hash, depth, blocks)
+	line, all := line8(hash)*64, uint64(fixedTag(hash))*lowBits
 	for range blocks {
 		start := HeaderSize + int(i)*BlockSize
 		if start+BlockSize > len(seg) {
 			break
 		}
-		b := (*block)(seg[start:])
+		b := (*block)(unsafe.Pointer(&seg[start])) // what it is all of has just been checked
 		touched |= b[line&(BlockSize-64)]
-		for m := matches8(b, tag); m != 0; m &= m - 1 {
-			entry := entries8 + 16*bits.TrailingZeros64(m)
-			if binary.LittleEndian.Uint64(b[entry&(BlockSize-16):]) == key {
+		low := binary.LittleEndian.Uint64(b[0:8]) ^ all
+		high := binary.LittleEndian.Uint64(b[8:16]) ^ all
+		// The bit for slot s is 8*s of the first eight, 8*(s-8)+7 of the others; the spill byte has none.
+		for m := zeroBytes(low)>>7 | zeroBytes(high)&(highBits>>8); m != 0; m &= m - 1 {
+			bit := bits.TrailingZeros64(m)
+			entry := (entries8 + bit>>3<<4 + bit&1<<7) & (BlockSize - 16)
+			if binary.LittleEndian.Uint64(b[entry:]) == key {
 				return start + entry + 8, touched
 			}
 		}
@@ -60,6 +59,24 @@ func fixedFind8(seg []byte, hash, key uint64) (at int, touched byte) { //nolint:
 		}
 	}
 	return -1, touched
+}
+
+// put8 is Put for a segment and an entry of this form.
+func put8(seg []byte, hash, key, value uint64) Result {
+	blocks, depth := get32(seg, atBlocks), seg[atDepth]
+	if at, _ := find8(seg, blocks, depth, hash, key); at >= 0 {
+		binary.LittleEndian.PutUint64(seg[at:], value)
+		return Replaced
+	}
+	entries := get32(seg, atEntries)
+	if entries >= MaxEntries || entries >= fixedLimit(blocks, slots8) {
+		return Full
+	}
+	if !insertFixed8(seg, blocks, Place(hash, depth, blocks), hash, key, value) {
+		return Full
+	}
+	set32(seg, atEntries, entries+1)
+	return Added
 }
 
 // exactZeroBytes has the high bit of each byte of w that is 0.

@@ -5,6 +5,7 @@
 package segment
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/gust-stream/gust/stateapi"
@@ -42,6 +43,12 @@ type Undo func(start, length int)
 
 // Find looks for a key. The value lies in seg. On damaged bytes it answers anything that is in seg.
 func Find(seg []byte, hash uint64, key []byte) (Value, bool) {
+	if isFixed8(seg) && len(key) == 8 {
+		if at, _ := find8(seg, get32(seg, atBlocks), seg[atDepth], hash, binary.LittleEndian.Uint64(key)); at >= 0 {
+			return Value{Bytes: seg[at : at+8 : at+8]}, true
+		}
+		return Value{}, false
+	}
 	switch seg[atKind] {
 	case Fixed:
 		return fixedFind(seg, hash, key)
@@ -55,6 +62,9 @@ func Find(seg []byte, hash uint64, key []byte) (Value, bool) {
 
 // Put sets a key's value. Key and value are not in seg.
 func Put(seg []byte, hash uint64, key []byte, v Value, undo Undo) Result {
+	if isFixed8(seg) && len(key) == 8 && len(v.Bytes) == 8 && v.Flags == 0 {
+		return put8(seg, hash, binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(v.Bytes))
+	}
 	switch seg[atKind] {
 	case Fixed:
 		return fixedPut(seg, hash, key, v)
