@@ -62,10 +62,16 @@ func stateTable() Group {
 				Target: fmt.Sprintf("at least %.1f", factor),
 			})
 		}
-		rows = append(rows, report.Row{
-			ID: "state-" + kind.id + "-read", Title: "get by a reader in another process's place, likewise", Stock: "state-" + kind.id + "-get go",
-			Gust: "state-" + kind.id + "-read gust", Beside: "Go map", Unit: report.PerSecond, Target: "printed",
-		})
+		for _, o := range []struct{ id, as, title string }{
+			{"chained", "chained", "get that depends on the one before"}, {"read", "get", "get by a reader, as in other processes"},
+			{"read-chained", "chained", "the same, depending on the one before"},
+		} {
+			rows = append(rows, report.Row{
+				ID: "state-" + kind.id + "-" + o.id, Title: o.title + ", beside Go's " + kind.title, Stock: "state-" + kind.id + "-" + o.as + " go",
+				Gust: "state-" + kind.id + "-" + o.id + " gust", Beside: "Go map", Unit: report.PerSecond, Factor: kind.fast,
+				Target: fmt.Sprintf("at least %.1f", kind.fast),
+			})
+		}
 	}
 	rows = append(rows, report.Row{
 		ID: "state-pause-p999", Title: "inserts while the table grows to 4 million 8-byte keys, p99.9", Gust: "state-pause p999", Unit: report.Seconds,
@@ -241,7 +247,7 @@ func stateDeleted(ctx context.Context, r *Run, p *rig.StatePrograms) error {
 func stateSpeed(ctx context.Context, r *Run, p *rig.StatePrograms) error {
 	for _, load := range []string{"numbers", "strings"} {
 		row := "state-" + load + "-"
-		if !r.wantsAny(row+"get", row+"update", row+"insert", row+"read") {
+		if !r.wantsAny(row+"get", row+"update", row+"insert", row+"chained", row+"read", row+"read-chained") {
 			continue
 		}
 		for rep := range r.Reps {

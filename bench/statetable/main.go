@@ -130,14 +130,14 @@ func deletes(h holder, entries uint64) error {
 		return err
 	}
 	for i := range entries {
-		if found, err := h.get(i); err != nil || found != (i%10 == 0) {
+		if _, found, err := h.get(i); err != nil || found != (i%10 == 0) {
 			return fmt.Errorf("entry %d: found: %t, %w", i, found, err)
 		}
 	}
 	return errors.Join(show("peak", entries, float64(peak-before)), show("left", entries/10, float64(left-before)))
 }
 
-// speed shows operations a second: inserts, then updates and gets of keys in no order.
+// speed shows operations a second: inserts, then updates and gets of keys in no order. Values are numbers.
 func speed(h holder, entries uint64) error {
 	began := time.Now()
 	for i := range entries {
@@ -148,21 +148,16 @@ func speed(h holder, entries uint64) error {
 	if err := show("insert", entries, float64(entries)/time.Since(began).Seconds()); err != nil {
 		return err
 	}
-	operations := []struct {
-		name string
-		do   func(i uint64) (bool, error)
-	}{
-		{"update", func(i uint64) (bool, error) { return true, h.put(i) }},
-		{"get", h.get},
+	operations := []operation{
+		{"update", func(i uint64) (uint64, bool, error) { return i, true, h.put(i) }, false},
+		{"get", h.get, false},
+		{"chained", h.get, true},
 	}
 	if g, ok := h.(*gust); ok {
-		operations = append(operations, struct {
-			name string
-			do   func(i uint64) (bool, error)
-		}{"read", g.read})
+		operations = append(operations, operation{"read", g.read, false}, operation{"read-chained", g.read, true})
 	}
 	for _, o := range operations {
-		rate, err := inNoOrder(entries, o.do)
+		rate, err := o.inNoOrder(entries)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
@@ -173,15 +168,27 @@ func speed(h holder, entries uint64) error {
 	return nil
 }
 
-// inNoOrder does something with random entries, and says how many it did a second.
-func inNoOrder(entries uint64, do func(i uint64) (bool, error)) (float64, error) {
+// operation is something that is done with entries whose value is their number.
+type operation struct {
+	name string
+	do   func(i uint64) (value uint64, found bool, err error)
+	// chained operations depend on the one before, so that the processor cannot begin several at once.
+	chained bool
+}
+
+// inNoOrder does it with random entries, and says how many times a second.
+func (o operation) inNoOrder(entries uint64) (float64, error) {
 	const times = 4_000_000
-	began, x := time.Now(), uint32(1)
+	began, x, chain := time.Now(), uint32(1), uint64(0)
 	for range times {
 		x = x*1664525 + 1013904223
-		i := uint64(x) * entries >> 32
-		if ok, err := do(i); err != nil || !ok {
-			return 0, fmt.Errorf("entry %d: found: %t, %w", i, ok, err)
+		i := uint64(x)*entries>>32 + chain
+		v, found, err := o.do(i)
+		if err != nil || !found || v != i {
+			return 0, fmt.Errorf("entry %d: found: %t, %w", i, found, err)
+		}
+		if o.chained {
+			chain = v >> 40 // 0, which the processor does not know
 		}
 	}
 	return times / time.Since(began).Seconds(), nil

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -22,7 +23,7 @@ import (
 // holder holds entries, by their numbers.
 type holder interface {
 	put(i uint64) error
-	get(i uint64) (bool, error)
+	get(i uint64) (value uint64, found bool, err error) // of values of 8 bytes
 	remove(i uint64) error
 	outside() (int64, error) // bytes of memory that Pss may not show
 	close() error
@@ -43,11 +44,11 @@ func newHolder(implementation string, l load) (holder, error) {
 // gust is a table in an arena; reads go by the writer's end, as the state server reads, or by a reader's, as everybody else does.
 type gust struct {
 	load
-	arena            *arena.Arena
-	table            *table.Table
-	view             *arena.View
-	reader           *table.Reader
-	k, v, dst, check []byte
+	arena     *arena.Arena
+	table     *table.Table
+	view      *arena.View
+	reader    *table.Reader
+	k, v, dst []byte
 }
 
 // capacity is address space for what is measured.
@@ -58,9 +59,8 @@ func newGust(l load) (*gust, error) {
 	if err != nil {
 		return nil, err
 	}
-	space := make([]byte, 4*longest)
+	space := make([]byte, 3*longest)
 	g := &gust{load: l, arena: a, k: space[:0:longest], v: space[longest : longest : 2*longest], dst: space[2*longest : 2*longest : 3*longest]}
-	g.check = space[3*longest : 3*longest]
 	const id = 1
 	g.table, err = table.New(a, id, 32, nil)
 	if err == nil {
@@ -77,14 +77,21 @@ func newGust(l load) (*gust, error) {
 
 func (g *gust) put(i uint64) error { return g.table.Put(g.key(g.k, i), g.value(g.v, i)) }
 
-func (g *gust) get(i uint64) (bool, error) {
+func (g *gust) get(i uint64) (uint64, bool, error) {
 	v, found, err := g.table.Get(g.dst, g.key(g.k, i))
-	return found && bytes.Equal(v, g.value(g.check, i)), err
+	return asNumber(v), found, err
 }
 
-func (g *gust) read(i uint64) (bool, error) {
+func (g *gust) read(i uint64) (uint64, bool, error) {
 	v, found, err := g.reader.Get(g.dst, g.key(g.k, i))
-	return found && bytes.Equal(v, g.value(g.check, i)), err
+	return asNumber(v), found, err
+}
+
+func asNumber(v []byte) uint64 {
+	if len(v) != 8 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(v)
 }
 
 func (g *gust) remove(i uint64) error { return g.table.Delete(g.key(g.k, i)) }
@@ -109,9 +116,9 @@ func (m numberMap) put(i uint64) error {
 	return nil
 }
 
-func (m numberMap) get(i uint64) (bool, error) {
+func (m numberMap) get(i uint64) (uint64, bool, error) {
 	v, found := m[scattered(i)]
-	return found && v == i, nil
+	return v, found, nil
 }
 
 func (m numberMap) remove(i uint64) error {
@@ -135,9 +142,9 @@ func (m *stringMap) put(i uint64) error {
 	return nil
 }
 
-func (m *stringMap) get(i uint64) (bool, error) {
+func (m *stringMap) get(i uint64) (uint64, bool, error) {
 	v, found := m.entries[string(m.load.key(m.key, i))]
-	return found && v == i, nil
+	return v, found, nil
 }
 
 func (m *stringMap) remove(i uint64) error {
