@@ -6,6 +6,7 @@ package state
 
 import (
 	"bufio"
+	"fmt"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -14,14 +15,19 @@ import (
 
 const manyKeys = 1_000_000
 
-// BenchmarkJava prints what calls of a bolt take, over a store without a disk and in Storm's in-memory state.
+// BenchmarkJava prints what calls of a bolt take, in our state, in Storm's in-memory state and in its Redis state.
 func BenchmarkJava(b *testing.B) {
-	path := compile(b, "java")
-	socket := newBed(b, nil, false).socket
-	for _, c := range []struct{ name, where string }{{"gust", socket}, {"memory", "memory"}} {
+	jars := redisJars(b)
+	path := compile(b, "java", jars)
+	config := fmt.Sprintf(`{"jedisPoolConfig": {"host": "127.0.0.1", "port": %d}}`, redis(b))
+	for _, c := range []struct{ name, where string }{
+		{"gust", newBed(b, nil, false).socket},
+		{"memory", "org.apache.storm.state.InMemoryKeyValueStateProvider"},
+		{"redis", "org.apache.storm.redis.state.RedisKeyValueStateProvider"},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			cmd := exec.Command("java", "-Xmx768m", "-XX:+UseSerialGC", "-Dorg.apache.logging.log4j.level=OFF", "-cp", path,
-				"io.github.guststream.state.Measure", c.where, strconv.Itoa(manyKeys))
+				"io.github.guststream.state.Measure", c.where, strconv.Itoa(manyKeys), config)
 			var errs strings.Builder
 			cmd.Stderr = &errs
 			out, err := cmd.Output()

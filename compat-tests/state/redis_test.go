@@ -33,7 +33,7 @@ const differences = `1 commit of a txid that nobody prepared: Redis accepted, in
 `
 
 // redis starts a server that keeps nothing, and gives its port.
-func redis(t *testing.T) int {
+func redis(t testing.TB) int {
 	t.Helper()
 	ports, err := testbed.Ports(1)
 	if err != nil {
@@ -63,12 +63,18 @@ func redis(t *testing.T) int {
 	return ports[0]
 }
 
-func TestRedis(t *testing.T) {
-	jars, err := testbed.Find("GUST_STORM_REDIS", filepath.Join("build", "storm-redis", testbed.Version), "storm-redis-"+testbed.Version+".jar", "make storm-redis")
+// redisJars is the class path of Storm's Redis state.
+func redisJars(t testing.TB) string {
+	t.Helper()
+	dir, err := testbed.Find("GUST_STORM_REDIS", filepath.Join("build", "storm-redis", testbed.Version), "storm-redis-"+testbed.Version+".jar", "make storm-redis")
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := compile(t, "redis", filepath.Join(jars, "*"))
+	return filepath.Join(dir, "*")
+}
+
+func TestRedis(t *testing.T) {
+	path := compile(t, "redis", redisJars(t))
 	port, socket := redis(t), newBed(t, nil, false).socket
 	run := func(t *testing.T, args ...string) string {
 		t.Helper()

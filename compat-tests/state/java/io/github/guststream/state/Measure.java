@@ -6,12 +6,15 @@ import java.io.PrintStream;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.SplittableRandom;
-import org.apache.storm.state.InMemoryKeyValueStateProvider;
 import org.apache.storm.state.KeyValueState;
+import org.apache.storm.state.StateProvider;
 import org.apache.storm.utils.ConfigUtils;
 
 /** Times a bolt's calls: prints name and figure, a line each. */
 public final class Measure {
+    private static final int GETS = 200_000;
+    private static final int SECONDS = 5;
+
     private final PrintStream out;
 
     private Measure(PrintStream out) {
@@ -29,9 +32,8 @@ public final class Measure {
         conf.put("topology.name", "measure");
         conf.put("topology.submitter.user", "alice");
         int keys = Integer.parseInt(args[1]);
-        KeyValueState<String, Long> state = args[0].equals("memory")
-                ? cast(new InMemoryKeyValueStateProvider().newState("count-1", conf, Contexts.of(conf, "count")))
-                : KeyValueStateProvider.open(args[0], "count-1", conf, Contexts.of(conf, "count"));
+        conf.put("topology.state.provider.config", args[2]);
+        KeyValueState<String, Long> state = open(args[0], conf);
         long txid = 0;
         long began = System.nanoTime();
         for (int i = 0; i < keys; i++) {
@@ -46,17 +48,40 @@ public final class Measure {
         for (int round = 0; round < 3; round++) {
             times(state, random, keys, round == 2);
         }
-        count(state, random, keys, 300_000);
-        began = System.nanoTime();
-        count(state, random, keys, 1_000_000);
-        tell("get and put: ns", (System.nanoTime() - began) / 1e6);
-        checkpoint(state, ++txid);
-        commits(state, random, keys, txid);
+        txid = commits(state, random, keys, txid);
+        for (int round = 0; round < 2; round++) { // the first warms up
+            txid = counted(state, random, keys, txid, round == 1);
+        }
     }
 
+    /** Counts words for some seconds, with a checkpoint each second. */
+    private long counted(KeyValueState<String, Long> state, SplittableRandom random, int keys, long txid, boolean tell) {
+        long began = System.nanoTime();
+        long words = 0;
+        for (int second = 1; second <= SECONDS; second++) {
+            for (; System.nanoTime() - began < second * 1_000_000_000L; words += 100) {
+                count(state, random, keys, 100);
+            }
+            checkpoint(state, ++txid);
+        }
+        if (tell) {
+            tell("words a second, with a checkpoint each second", words * 1e9 / (System.nanoTime() - began));
+        }
+        return txid;
+    }
+
+    /** Opens our state, if where is a socket's path, else that of a provider's class. */
     @SuppressWarnings("unchecked")
-    private static KeyValueState<String, Long> cast(Object state) {
-        return (KeyValueState<String, Long>) state;
+    private static KeyValueState<String, Long> open(String where, Map<String, Object> conf) {
+        if (where.contains("/")) {
+            return KeyValueStateProvider.open(where, "count-1", conf, Contexts.of(conf, "count"));
+        }
+        try {
+            StateProvider provider = (StateProvider) Class.forName(where).getDeclaredConstructor().newInstance();
+            return (KeyValueState<String, Long>) provider.newState("count-1", conf, Contexts.of(conf, "count"));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalArgumentException(where, e);
+        }
     }
 
     private static String word(int i) {
@@ -69,7 +94,7 @@ public final class Measure {
     }
 
     private void times(KeyValueState<String, Long> state, SplittableRandom random, int keys, boolean tell) {
-        int[] times = new int[1_000_000];
+        int[] times = new int[GETS];
         for (int i = 0; i < times.length; i++) {
             int n = random.nextInt(keys);
             String word = word(n);
@@ -95,7 +120,7 @@ public final class Measure {
         }
     }
 
-    private void commits(KeyValueState<String, Long> state, SplittableRandom random, int keys, long txid) {
+    private long commits(KeyValueState<String, Long> state, SplittableRandom random, int keys, long txid) {
         long[] prepares = new long[21];
         long[] commits = new long[21];
         for (int round = 0; round < prepares.length; round++) {
@@ -111,6 +136,7 @@ public final class Measure {
         Arrays.sort(commits);
         tell("prepare of 10,000 keys: ms, median", prepares[10] / 1e6);
         tell("commit of 10,000 keys: ms, median", commits[10] / 1e6);
+        return txid;
     }
 
     private void tell(String what, double figure) {
