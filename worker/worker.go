@@ -191,6 +191,10 @@ func (w *Worker) serve(ctx context.Context) error {
 	group.Go(func() error { return w.followLevels(ctx) })
 	group.Go(func() error { return w.followCredentials(ctx) })
 	group.Go(func() error {
+		paceCollector(ctx)
+		return nil
+	})
+	group.Go(func() error {
 		w.settle(ctx)
 		return nil
 	})
