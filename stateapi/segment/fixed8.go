@@ -118,24 +118,24 @@ func insertFixed8(seg []byte, blocks, at uint32, hash, key, value uint64) bool {
 	return false
 }
 
-// rebuildFixed8 is Rebuild between two such segments.
-func rebuildFixed8(to, from []byte) (bool, error) {
-	if err := checkHeader(from); err != nil {
-		return false, err
-	}
-	blocks, depth, prefix, added := get32(to, atBlocks), Depth(to), Prefix(to), 0
+// rebuildFixed8 is rebuildFixed for this form.
+func rebuildFixed8(to [][]byte, from []byte) bool {
 	for i := range get32(from, atBlocks) {
 		b := blockAt(from, i)
 		for used := ^free8(b) & (1<<slots8 - 1); used != 0; used &= used - 1 {
 			entry := (entries8 + 16*bits.TrailingZeros64(used)) & (BlockSize - 16)
 			key, value := binary.LittleEndian.Uint64(b[entry:]), binary.LittleEndian.Uint64(b[entry+8:])
 			hash := hash8(key)
-			if !belongs(hash, prefix, depth) || !insertFixed8(to, blocks, Place(hash, depth, blocks), hash, key, value) {
-				return false, nil
+			seg := taker(to, hash)
+			if seg == nil {
+				return false
 			}
-			added++
+			blocks := get32(seg, atBlocks)
+			if !insertFixed8(seg, blocks, Place(hash, seg[atDepth], blocks), hash, key, value) {
+				return false
+			}
+			add32(seg, atEntries, 1)
 		}
 	}
-	add32(to, atEntries, added)
-	return true, nil
+	return true
 }

@@ -8,22 +8,33 @@ package segment
 // entry's hash. It says no when one of them is full, its kind does not fit, or nobody takes an entry; to is then of no more use. Entries come in the order
 // of places, so that memory is read and written from the left to the right.
 func Rebuild(to [][]byte, from []byte) (bool, error) {
-	if len(to) == 1 && sameFixed(to[0], from) {
-		return rebuildFixed8(to[0], from)
+	if err := checkHeader(from); err != nil {
+		return false, err
+	}
+	if sameFixed(to, from) {
+		if isFixed8(from) {
+			return rebuildFixed8(to, from), nil
+		}
+		return rebuildFixed(to, from), nil
 	}
 	ok := true
 	err := Each(from, func(key []byte, v Value) bool {
 		hash := Hash(key)
-		ok = false
-		for _, seg := range to {
-			if belongs(hash, Prefix(seg), Depth(seg)) {
-				ok = insert(seg, hash, key, v)
-				break
-			}
-		}
+		seg := taker(to, hash)
+		ok = seg != nil && insert(seg, hash, key, v)
 		return ok
 	})
 	return ok && err == nil, err
+}
+
+// taker is the first segment whose prefix is that of a hash, or nil.
+func taker(to [][]byte, hash uint64) []byte {
+	for _, seg := range to {
+		if belongs(hash, Prefix(seg), Depth(seg)) {
+			return seg
+		}
+	}
+	return nil
 }
 
 // insert adds a key that is not there.
@@ -56,7 +67,40 @@ func recordsFree(seg []byte, hash uint64) uint32 {
 	return words
 }
 
-// sameFixed says whether both are Fixed with keys and values of 8 bytes.
-func sameFixed(to, from []byte) bool {
-	return isFixed8(to) && isFixed8(from)
+// sameFixed says whether all are Fixed with entries of the same sizes.
+func sameFixed(to [][]byte, from []byte) bool {
+	form := [3]byte(from[atKind:])
+	for _, seg := range to {
+		if [3]byte(seg[atKind:]) != form {
+			return false
+		}
+	}
+	return form[0] == Fixed
+}
+
+// rebuildFixed is Rebuild between such segments.
+func rebuildFixed(to [][]byte, from []byte) bool {
+	f := formOf(from, 0)
+	for i := range get32(from, atBlocks) {
+		b := blockAt(from, i)
+		for slot, tag := range b[:f.slots] {
+			if tag == 0 {
+				continue
+			}
+			start := f.entries + slot*(f.key+f.value)
+			key := b[start : start+f.key]
+			hash := Hash(key)
+			seg := taker(to, hash)
+			if seg == nil {
+				return false
+			}
+			into := f
+			into.blocks = get32(seg, atBlocks)
+			into.home = Place(hash, seg[atDepth], into.blocks)
+			if !fixedInsert(seg, &into, hash, key, f.valueAt(b, slot)) {
+				return false
+			}
+		}
+	}
+	return true
 }
