@@ -79,12 +79,20 @@ const (
 	GustNimbusDetectionTimeoutSecs = "gust.nimbus.detection.timeout.secs"
 	// GustStateDir: Folder on a tmpfs with the keyed states in memory and the state server's socket; unset means one in /dev/shm that belongs to storm.local.dir.
 	GustStateDir = "gust.state.dir"
+	// GustStateDrop: Components whose keyed states begin anew. Nimbus sets it when a topology is submitted, whatever the submitter says.
+	GustStateDrop = "gust.state.drop"
 	// GustStateEnabled: Whether a supervisor keeps keyed state for the tasks of its workers, see state.md.
 	GustStateEnabled = "gust.state.enabled"
 	// GustStateMemoryMaxMb: Memory in MB that all keyed states of a machine may take together; unset means as much as the tmpfs has.
 	GustStateMemoryMaxMb = "gust.state.memory.max.mb"
+	// GustStateOnChange: What becomes of keyed states of a component that is submitted with another number of tasks: refuse refuses the topology, drop begins anew.
+	GustStateOnChange = "gust.state.on.change"
+	// GustStateProviderOverride: Whether Nimbus's own topology.state.provider takes the place of one that a topology with stateful bolts names itself.
+	GustStateProviderOverride = "gust.state.provider.override"
 	// GustStateRetainSecs: Seconds after which a keyed state that no task has opened is removed.
 	GustStateRetainSecs = "gust.state.retain.secs"
+	// GustStateShards: Parts into which a task's keyed state is cut, a power of two up to 4096; fixed when the state comes into being. A topology may set it.
+	GustStateShards = "gust.state.shards"
 	// GustSupervisorLogMaxBytes: Size in bytes at which the file with the captured output of a worker is rotated.
 	GustSupervisorLogMaxBytes = "gust.supervisor.log.max.bytes"
 	// GustSupervisorLogMaxFiles: Number of rotated files of captured output that are kept for each worker, beside the current one.
@@ -1144,6 +1152,10 @@ var keyTable = [...]keySpec{
 	{key: GustStateDir, field: "GUST_STATE_DIR", class: classGust, def: "", checks: []check{{is: "IsString"}}},
 	{key: GustStateMemoryMaxMb, field: "GUST_STATE_MEMORY_MAX_MB", class: classGust, def: "", checks: []check{{is: "IsInteger"}, {is: "IsPositiveNumber"}}},
 	{key: GustStateRetainSecs, field: "GUST_STATE_RETAIN_SECS", class: classGust, def: "604800", checks: []check{{is: "IsInteger"}, {is: "IsPositiveNumber"}, {is: "NotNull"}}},
+	{key: GustStateShards, field: "GUST_STATE_SHARDS", class: classGust, def: "32", checks: []check{{is: "IsInteger"}, {is: "IsPositiveNumber"}, {is: "NotNull"}}},
+	{key: GustStateOnChange, field: "GUST_STATE_ON_CHANGE", class: classGust, def: `"refuse"`, checks: []check{{is: "IsString"}}},
+	{key: GustStateProviderOverride, field: "GUST_STATE_PROVIDER_OVERRIDE", class: classGust, def: "false", checks: []check{{is: "IsBoolean"}, {is: "NotNull"}}},
+	{key: GustStateDrop, field: "GUST_STATE_DROP", class: classGust, def: "", checks: []check{{is: "IsStringList"}}},
 	{key: StormLogDir, field: "STORM_LOG_DIR", class: classNone, def: ""},
 }
 
@@ -1151,30 +1163,30 @@ var keyTable = [...]keySpec{
 var keyIndex = [...]uint16{
 	319, 316, 317, 315, 318, 314, 313, 209, 208, 211, 210, 207, 434, 404, 296, 297, 298, 406, 349, 462,
 	419, 420, 392, 403, 397, 395, 394, 396, 402, 393, 399, 398, 400, 401, 137, 185, 184, 183, 180, 181,
-	405, 136, 179, 182, 293, 506, 505, 507, 503, 508, 504, 497, 510, 509, 511, 512, 498, 499, 500, 502,
-	501, 496, 495, 435, 433, 371, 370, 372, 354, 356, 355, 348, 373, 374, 369, 363, 361, 360, 362, 368,
-	359, 365, 364, 366, 367, 358, 357, 353, 441, 271, 272, 340, 339, 334, 268, 416, 417, 325, 328, 446,
-	267, 337, 324, 270, 421, 332, 218, 277, 336, 329, 144, 327, 143, 278, 216, 418, 330, 269, 331, 326,
-	166, 146, 142, 145, 150, 159, 158, 157, 156, 161, 160, 163, 148, 152, 151, 153, 155, 154, 162, 149,
-	141, 338, 342, 333, 217, 341, 300, 133, 468, 391, 132, 469, 390, 131, 130, 470, 134, 445, 444, 443,
-	442, 436, 440, 438, 439, 437, 320, 312, 471, 273, 275, 274, 212, 472, 299, 449, 473, 474, 475, 448,
-	431, 430, 219, 291, 476, 309, 308, 307, 304, 302, 303, 306, 264, 110, 266, 135, 186, 214, 213, 321,
-	323, 322, 97, 284, 215, 237, 513, 310, 239, 241, 242, 240, 248, 305, 261, 247, 246, 244, 243, 251,
-	259, 258, 257, 256, 249, 255, 254, 250, 260, 253, 252, 245, 238, 203, 452, 206, 451, 454, 457, 453,
-	455, 456, 224, 139, 140, 138, 458, 459, 477, 478, 463, 467, 464, 479, 466, 465, 265, 447, 450, 311,
-	480, 481, 482, 483, 484, 485, 486, 147, 164, 187, 432, 205, 276, 487, 285, 488, 223, 222, 489, 286,
-	195, 193, 288, 289, 290, 220, 192, 287, 197, 202, 199, 198, 201, 200, 194, 221, 196, 335, 409, 414,
-	413, 422, 229, 424, 425, 410, 411, 412, 228, 426, 415, 232, 236, 262, 407, 408, 490, 491, 178, 234,
-	230, 235, 233, 167, 177, 176, 173, 172, 175, 174, 169, 168, 171, 170, 231, 283, 263, 279, 191, 423,
-	188, 280, 282, 281, 7, 294, 295, 26, 47, 25, 24, 101, 83, 90, 8, 123, 125, 126, 124, 122,
-	91, 5, 118, 119, 120, 121, 117, 78, 81, 79, 80, 74, 75, 76, 77, 66, 71, 72, 23, 20,
-	22, 21, 14, 1, 13, 32, 30, 73, 93, 49, 50, 89, 84, 67, 10, 111, 53, 54, 52, 2,
-	3, 105, 104, 94, 129, 62, 61, 51, 29, 57, 28, 27, 204, 128, 16, 17, 98, 106, 88, 48,
-	41, 44, 39, 43, 42, 38, 12, 11, 45, 37, 46, 58, 102, 55, 63, 127, 113, 114, 115, 116,
-	112, 40, 35, 56, 33, 34, 64, 65, 99, 100, 103, 19, 4, 87, 82, 86, 85, 95, 96, 0,
-	9, 31, 15, 68, 69, 70, 36, 59, 165, 492, 92, 190, 18, 109, 107, 108, 493, 351, 375, 346,
-	347, 376, 377, 378, 343, 461, 389, 383, 381, 380, 382, 388, 379, 385, 384, 386, 387, 352, 344, 350,
-	345, 494, 301, 226, 225, 227, 292, 6, 189, 60, 427, 429, 428,
+	405, 136, 179, 182, 293, 506, 505, 507, 503, 508, 504, 497, 510, 516, 509, 511, 514, 515, 512, 513,
+	498, 499, 500, 502, 501, 496, 495, 435, 433, 371, 370, 372, 354, 356, 355, 348, 373, 374, 369, 363,
+	361, 360, 362, 368, 359, 365, 364, 366, 367, 358, 357, 353, 441, 271, 272, 340, 339, 334, 268, 416,
+	417, 325, 328, 446, 267, 337, 324, 270, 421, 332, 218, 277, 336, 329, 144, 327, 143, 278, 216, 418,
+	330, 269, 331, 326, 166, 146, 142, 145, 150, 159, 158, 157, 156, 161, 160, 163, 148, 152, 151, 153,
+	155, 154, 162, 149, 141, 338, 342, 333, 217, 341, 300, 133, 468, 391, 132, 469, 390, 131, 130, 470,
+	134, 445, 444, 443, 442, 436, 440, 438, 439, 437, 320, 312, 471, 273, 275, 274, 212, 472, 299, 449,
+	473, 474, 475, 448, 431, 430, 219, 291, 476, 309, 308, 307, 304, 302, 303, 306, 264, 110, 266, 135,
+	186, 214, 213, 321, 323, 322, 97, 284, 215, 237, 517, 310, 239, 241, 242, 240, 248, 305, 261, 247,
+	246, 244, 243, 251, 259, 258, 257, 256, 249, 255, 254, 250, 260, 253, 252, 245, 238, 203, 452, 206,
+	451, 454, 457, 453, 455, 456, 224, 139, 140, 138, 458, 459, 477, 478, 463, 467, 464, 479, 466, 465,
+	265, 447, 450, 311, 480, 481, 482, 483, 484, 485, 486, 147, 164, 187, 432, 205, 276, 487, 285, 488,
+	223, 222, 489, 286, 195, 193, 288, 289, 290, 220, 192, 287, 197, 202, 199, 198, 201, 200, 194, 221,
+	196, 335, 409, 414, 413, 422, 229, 424, 425, 410, 411, 412, 228, 426, 415, 232, 236, 262, 407, 408,
+	490, 491, 178, 234, 230, 235, 233, 167, 177, 176, 173, 172, 175, 174, 169, 168, 171, 170, 231, 283,
+	263, 279, 191, 423, 188, 280, 282, 281, 7, 294, 295, 26, 47, 25, 24, 101, 83, 90, 8, 123,
+	125, 126, 124, 122, 91, 5, 118, 119, 120, 121, 117, 78, 81, 79, 80, 74, 75, 76, 77, 66,
+	71, 72, 23, 20, 22, 21, 14, 1, 13, 32, 30, 73, 93, 49, 50, 89, 84, 67, 10, 111,
+	53, 54, 52, 2, 3, 105, 104, 94, 129, 62, 61, 51, 29, 57, 28, 27, 204, 128, 16, 17,
+	98, 106, 88, 48, 41, 44, 39, 43, 42, 38, 12, 11, 45, 37, 46, 58, 102, 55, 63, 127,
+	113, 114, 115, 116, 112, 40, 35, 56, 33, 34, 64, 65, 99, 100, 103, 19, 4, 87, 82, 86,
+	85, 95, 96, 0, 9, 31, 15, 68, 69, 70, 36, 59, 165, 492, 92, 190, 18, 109, 107, 108,
+	493, 351, 375, 346, 347, 376, 377, 378, 343, 461, 389, 383, 381, 380, 382, 388, 379, 385, 384, 386,
+	387, 352, 344, 350, 345, 494, 301, 226, 225, 227, 292, 6, 189, 60, 427, 429, 428,
 }
 
 // idleKeys are the keys of Storm's daemons that gust does nothing with, sorted.

@@ -97,6 +97,9 @@ func (n *Nimbus) prepare(ctx context.Context, name, jsonConf string, topo *storm
 	if err != nil {
 		return nil, asInvalid(err)
 	}
+	if err := completeState(n.cfg.Conf, saved, topo); err != nil {
+		return nil, err
+	}
 	user, err := topology.Normalize(saved, topo)
 	if err != nil {
 		return nil, asInvalid(err)
@@ -107,6 +110,9 @@ func (n *Nimbus) prepare(ctx context.Context, name, jsonConf string, topo *storm
 		return nil, asInvalid(err)
 	}
 	if err := topology.CheckSize(saved, n.cfg.Conf, c.user); err != nil {
+		return nil, err
+	}
+	if err := n.checkStates(ctx, c); err != nil {
 		return nil, err
 	}
 	t.base = &storm.StormBase{

@@ -153,6 +153,11 @@ func (p *port) launch(order slot.Launch) {
 	}
 	topology := f.topology
 	p.jobs.run(func(ctx context.Context) {
+		if err := p.states.begin(ctx, topology); err != nil {
+			p.endTwin(twin)
+			p.post(p.refuse(seq, err))
+			return
+		}
 		w, err := p.startOrRelease(ctx, twin, topology, a)
 		p.post(func() slot.Event {
 			if err != nil {

@@ -32,6 +32,7 @@ type port struct {
 	workers *container.Launcher
 	command func(container.Command) container.Command // fills in what is the same for all workers
 	board   *board
+	states  *states
 	log     *zap.Logger
 
 	mu    sync.Mutex
@@ -73,7 +74,7 @@ type files struct {
 
 func newPort(number int, s *Supervisor) *port {
 	p := &port{
-		number: number, cfg: s.cfg, store: s.store, blobs: s.blobs, workers: s.workers, command: s.command, board: s.board,
+		number: number, cfg: s.cfg, store: s.store, blobs: s.blobs, workers: s.workers, command: s.command, board: s.board, states: s.states,
 		log:      s.log.With(zap.Int("port", number)),
 		wake:     make(chan struct{}, 1),
 		machine:  slot.New(s.cfg.Slot),

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gust-stream/gust/cluster"
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/internal/lock"
 	"github.com/gust-stream/gust/internal/openfiles"
@@ -37,6 +38,9 @@ type ClusterState interface {
 	ProfileRequests(ctx context.Context, topologyID string) ([]*storm.ProfileRequest, error)
 	// RemoveProfileRequest strikes off one that is done.
 	RemoveProfileRequest(ctx context.Context, topologyID string, request *storm.ProfileRequest) error
+	// SetStateReport tells which keyed states a supervisor keeps, StateReports gives what all told.
+	SetStateReport(ctx context.Context, supervisorID string, report cluster.StateReport) error
+	StateReports(ctx context.Context) (map[string]cluster.StateReport, error)
 }
 
 // Supervisor runs the workers of one machine.
@@ -50,6 +54,7 @@ type Supervisor struct {
 	store   *localstate.Store
 	workers *container.Launcher
 	board   *board
+	states  *states
 	server  *rpc.Server
 	poll    chan struct{} // holds a mark when assignments shall be asked for now
 	ready   chan struct{} // closed when Run serves
@@ -86,6 +91,7 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 		return nil, fmt.Errorf("configure supervisor: %w", err)
 	}
 	cfg.State.Files = deps.StateFiles
+	cfg.State.FreeOnStop = cfg.KillWorkersOnStop
 	logger := deps.Log.Named("supervisor")
 	n := newNimbus(cfg)
 	s := &Supervisor{
@@ -104,7 +110,8 @@ func New(cfg Config, deps Deps) (*Supervisor, error) {
 			OutputBytes: cfg.Conf.Int(config.GustSupervisorLogMaxBytes, 0),
 			OutputKeep:  int(cfg.Conf.Int(config.GustSupervisorLogMaxFiles, 0)),
 		}, logger),
-		board: newBoard(), poll: make(chan struct{}, 1), ready: make(chan struct{}),
+		states: newStates(cfg.State, cfg.Hostname, deps.Cluster, logger.Named("state")),
+		board:  newBoard(), poll: make(chan struct{}, 1), ready: make(chan struct{}),
 		ports: map[int]*port{}, given: map[int]*storm.LocalAssignment{},
 	}
 	s.server = rpc.New(rpc.Config{
@@ -149,7 +156,7 @@ func (s *Supervisor) run(ctx context.Context) error {
 	defer stopBelow()
 	var lower errgroup.Group
 	lower.Go(func() error { return s.workers.Run(below) })
-	lower.Go(func() error { return s.keepState(below) })
+	lower.Go(func() error { return s.states.run(below, s.id) })
 	s.workers.PrepareClassData(s.command(container.Command{}).Host)
 	err := s.serve(ctx)
 	stopBelow()

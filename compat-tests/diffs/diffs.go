@@ -53,7 +53,7 @@ type Place struct {
 // All lists every known difference in the order of its number.
 func All() []Diff {
 	return []Diff{
-		diff01(), diff02(), diff03(), diff04(), diff05(), diff06(),
+		diff01(), diff02(), diff03(), diff04(), diff05(), diff06(), diff07(),
 	}
 }
 

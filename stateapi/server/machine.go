@@ -24,6 +24,7 @@ import (
 
 	"github.com/gust-stream/gust/internal/lock"
 	"github.com/gust-stream/gust/internal/openfiles"
+	"github.com/gust-stream/gust/stateapi"
 	"github.com/gust-stream/gust/stateapi/shard"
 )
 
@@ -50,6 +51,7 @@ type MachineConfig struct {
 	// FreeOnStop gives the memory back at the end of Run; the next one reads the disk. Otherwise the next one finds all in place.
 	FreeOnStop bool
 	Files      *openfiles.Share
+	Opened     func(d stateapi.Definition, o shard.Opened) // as in Config
 }
 
 // SocketPath is where the socket will be.
@@ -92,10 +94,10 @@ func NewMachine(cfg MachineConfig, log *zap.Logger) (*Machine, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("no folder for states is named")
 	}
-	store := shard.New(shard.Config{Dir: cfg.Dir, ArenaDir: cfg.Memory, NewArena: cfg.NewArena, Retain: cfg.Retain}, log)
+	store := shard.New(shard.Config{Dir: cfg.Dir, ArenaDir: cfg.Memory, NewArena: cfg.NewArena, Retain: cfg.Retain, MemoryMax: cfg.MemoryMax}, log)
 	return &Machine{
 		cfg: cfg, log: log, store: store, ready: make(chan struct{}),
-		server: New(Config{Socket: cfg.Socket, Shared: cfg.Shared, Files: cfg.Files}, store, log),
+		server: New(Config{Socket: cfg.Socket, Shared: cfg.Shared, Files: cfg.Files, Opened: cfg.Opened}, store, log),
 	}, nil
 }
 

@@ -133,6 +133,9 @@ func (c *client) open(fields *wire.Fields) error {
 	if err != nil {
 		return err
 	}
+	if c.server.cfg.Opened != nil {
+		c.server.cfg.Opened(ask.Definition, o)
+	}
 	c.mu.Lock()
 	c.sessions[o.Session] = struct{}{}
 	c.mu.Unlock()

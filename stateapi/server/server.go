@@ -69,6 +69,8 @@ type Config struct {
 	MaxPending int64
 	// Files are those that connections may take; nil is no bound but that on their number.
 	Files *openfiles.Share
+	// Opened, if set, is told of every session that begins.
+	Opened func(d stateapi.Definition, o shard.Opened)
 }
 
 // limits bounds slow clients.

@@ -76,7 +76,7 @@ func (d *decision) foreignGrouping(c *component) string {
 
 // oddWire gives what makes tuples between Go and Java workers uncertain, "" if nothing does.
 func (d *decision) oddWire(c *component) string {
-	if v := c.conf[config.TopologyKryoRegister]; !empty(v) {
+	if v := c.conf[config.TopologyKryoRegister]; !empty(v) && !onlyCheckpoints(v) {
 		return config.TopologyKryoRegister + " is set"
 	}
 	if v := c.conf[config.TopologyKryoDecorators]; !empty(v) {
@@ -97,6 +97,13 @@ func (d *decision) oddWire(c *component) string {
 		}
 	}
 	return ""
+}
+
+// onlyCheckpoints says whether nothing is registered but what goes from the checkpoint spout to Java bolts.
+func onlyCheckpoints(register any) bool {
+	classes, ok := register.(map[string]any)
+	_, checkpoint := classes["org.apache.storm.spout.CheckPointState$Action"]
+	return ok && checkpoint && len(classes) == 1
 }
 
 // empty says whether a value of a conf is null or has no entry.
