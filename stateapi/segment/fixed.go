@@ -61,8 +61,8 @@ func zeroBytes(w uint64) uint64 { return (w - lowBits) &^ w & highBits }
 // gather makes 8 bits of the high bits of 8 bytes.
 func gather(m uint64) uint64 { return m >> 7 * 0x0102040810204080 >> 56 }
 
-// matches has a bit for each of 16 tags from first on (a multiple of 8) that is tag, and for some others: who searches compares keys. The lowest bit is
-// right. It does not branch: a wrong guess costs as much as the memory that it waits for.
+// matches has a bit for each of 16 tags from first on (a multiple of 8) that is tag, and for some others: who searches compares tag and key. The lowest
+// bit is right. It does not branch: a wrong guess costs as much as the memory that it waits for.
 func matches(b *block, tag byte, first, slots int) uint64 {
 	all := uint64(tag) * lowBits
 	low := zeroBytes(binary.LittleEndian.Uint64(b[first&(BlockSize-8):]) ^ all)
@@ -76,7 +76,8 @@ func fixedSlot(b *block, f *fixedForm, tag byte, key []byte) int {
 		for m := matches(b, tag, first, f.slots); m != 0; m &= m - 1 {
 			slot := first + bits.TrailingZeros64(m)
 			start := f.entries + slot*(f.key+f.value)
-			if end := start + f.key; end <= BlockSize && string(b[start:end]) == string(key) {
+			// A bit may be wrong, and a free slot may have the key still.
+			if end := start + f.key; end <= BlockSize && string(b[start:end]) == string(key) && b[slot] == tag {
 				return slot
 			}
 		}

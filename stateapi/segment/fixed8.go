@@ -33,7 +33,8 @@ func lineSlots8(line int) uint64 { return 0xf << (4 * uint(line)) >> 1 }
 // the read of the entry's line where it is. Where it looks is in bounds also while seg changes, so it serves all readers.
 func find8(seg []byte, blocks uint32, depth uint8, hash, key uint64) (at int, touched byte) { //nolint:unparam // touched: see above
 	i := Place(hash, depth, blocks)
-	line, all := line8(hash)*64, uint64(fixedTag(hash))*lowBits
+	line, tag := line8(hash)*64, fixedTag(hash)
+	all := uint64(tag) * lowBits
 	for range blocks {
 		start := HeaderSize + int(i)*BlockSize
 		if start+BlockSize > len(seg) {
@@ -46,8 +47,10 @@ func find8(seg []byte, blocks uint32, depth uint8, hash, key uint64) (at int, to
 		// The bit for slot s is 8*s of the first eight, 8*(s-8)+7 of the others; the spill byte has none.
 		for m := zeroBytes(low)>>7 | zeroBytes(high)&(highBits>>8); m != 0; m &= m - 1 {
 			bit := bits.TrailingZeros64(m)
-			entry := (entries8 + bit>>3<<4 + bit&1<<7) & (BlockSize - 16)
-			if binary.LittleEndian.Uint64(b[entry:]) == key {
+			slot := bit>>3 + bit&1<<3
+			entry := (entries8 + 16*slot) & (BlockSize - 16)
+			// A bit may be wrong, and a free slot may have the key still.
+			if binary.LittleEndian.Uint64(b[entry:]) == key && b[slot&15] == tag {
 				return start + entry + 8, touched
 			}
 		}

@@ -315,3 +315,37 @@ func halves(t *testing.T, g *grower) {
 		t.Error("entries of another prefix were taken")
 	}
 }
+
+// TestDeletedIsGone has keys whose tags differ from a free slot's by one bit, where looking at eight tags at once goes wrong.
+func TestDeletedIsGone(t *testing.T) {
+	t.Parallel()
+	for _, valueSize := range []uint8{8, 4} {
+		t.Run(fmt.Sprint(valueSize), func(t *testing.T) {
+			t.Parallel()
+			var keys [][]byte
+			for i := uint64(0); len(keys) < 12; i++ {
+				if key, _ := numbers8(i); fixedTag(Hash(key)) == 1 {
+					keys = append(keys, key)
+				}
+			}
+			seg := fresh(Shape{Kind: Fixed, KeySize: 8, ValueSize: valueSize, Blocks: 1, Length: HeaderSize + BlockSize}, 0, 0)
+			for _, key := range keys {
+				if r := Put(seg, Hash(key), key, Value{Bytes: make([]byte, valueSize)}, noUndo); r != Added {
+					t.Fatal(r)
+				}
+			}
+			var c Copy
+			for i, gone := range keys[:11] {
+				Delete(seg, Hash(gone), gone, noUndo)
+				for _, key := range keys[:i+1] {
+					if _, found := Find(seg, Hash(key), key); found {
+						t.Errorf("%x is still found after %d deletes", key, i+1)
+					}
+					if _, found, err := FindCopied(seg, &c, Hash(key), key); found || err != nil {
+						t.Errorf("%x is still found by readers after %d deletes: %v", key, i+1, err)
+					}
+				}
+			}
+		})
+	}
+}
