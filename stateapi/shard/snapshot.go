@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 
 	"github.com/gust-stream/gust/internal/regular"
 	"github.com/gust-stream/gust/stateapi"
@@ -29,6 +30,7 @@ import (
 
 const (
 	manifestFile  = "snapshot.json"
+	manifestTwin  = "snapshot-twin.json"
 	imagesPrefix  = "images-"
 	layoutVersion = 1 // of the manifest
 )
@@ -72,6 +74,7 @@ func (s *Store) Snapshot(ctx context.Context) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	s.kept = next
+	clear(s.spoiled)
 	s.mu.Lock()
 	s.taken = next.Position
 	s.mu.Unlock()
@@ -100,7 +103,7 @@ func (s *Store) save(ctx context.Context, n *namespace, old saved, number *uint6
 		return old, true, nil
 	case n.fault != nil:
 		return saved{ID: one.ID, Position: n.born, Def: one.Def}, true, nil
-	case old.ID == one.ID && old.Commit == one.Commit:
+	case old.ID == one.ID && old.Commit == one.Commit && !s.spoiled[old.File]:
 		one.File = old.File
 		return one, true, nil
 	}
@@ -160,14 +163,14 @@ func eachImage(ctx context.Context, path string, do func(image []byte) error) er
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read from
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	in := bufio.NewReaderSize(f, 1<<20)
 	var image []byte
-	for ctx.Err() == nil {
+	for at := int64(0); ctx.Err() == nil; at += 8 + int64(len(image)) {
 		var length [8]byte
 		if _, err := io.ReadFull(in, length[:]); errors.Is(err, io.EOF) {
 			return nil
@@ -176,7 +179,7 @@ func eachImage(ctx context.Context, path string, do func(image []byte) error) er
 		}
 		n := binary.LittleEndian.Uint64(length[:])
 		if n > uint64(info.Size()) {
-			return fmt.Errorf("%s: an image of %d bytes: %w", path, n, stateapi.ErrCorrupt)
+			return fmt.Errorf("%s, offset %d: an image of %d bytes: %w", path, at, n, stateapi.ErrCorrupt)
 		}
 		if uint64(cap(image)) < n {
 			image = make([]byte, n)
@@ -186,19 +189,36 @@ func eachImage(ctx context.Context, path string, do func(image []byte) error) er
 			return fmt.Errorf("%s: %w: %w", path, stateapi.ErrCorrupt, err)
 		}
 		if err := do(image); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s, offset %d: %w", path, at, err)
 		}
 	}
 	return ctx.Err()
 }
 
-// writeManifest puts a manifest in the place of the last one: a line with the CRC-32C of what follows, then JSON.
+// writeManifest puts a manifest in the place of the last one: a line with the CRC-32C of what follows, then JSON. A twin stands in for it when it
+// is damaged.
 func (s *Store) writeManifest(m manifest) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.config.Dir, manifestFile)
+	for _, name := range []string{manifestFile, manifestTwin} {
+		if err := s.replaceFile(filepath.Join(s.config.Dir, name), data); err != nil {
+			return full(err)
+		}
+	}
+	return nil
+}
+
+// full says of a disk without room that there is none.
+func full(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return fmt.Errorf("%w: %w", stateapi.ErrNoRoom, err)
+	}
+	return err
+}
+
+func (s *Store) replaceFile(path string, data []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -217,7 +237,19 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.
 
 // readManifest reads the last snapshot's manifest; none is an empty one.
 func (s *Store) readManifest() (m manifest, err error) {
-	path := filepath.Join(s.config.Dir, manifestFile)
+	if m, err = s.readOne(manifestFile); !errors.Is(err, stateapi.ErrCorrupt) && (err != nil || m.Position != 0) {
+		return m, err
+	}
+	twin, fault := s.readOne(manifestTwin)
+	if err != nil && fault == nil && twin.Position != 0 {
+		s.log.Error("a snapshot's manifest is damaged, its twin is whole", zap.Error(err))
+		return twin, nil
+	}
+	return m, errors.Join(err, fault)
+}
+
+func (s *Store) readOne(name string) (m manifest, err error) {
+	path := filepath.Join(s.config.Dir, name)
 	data, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return manifest{Version: layoutVersion}, nil
@@ -255,11 +287,17 @@ func (s *Store) sweepImages() {
 	}
 }
 
-// verifySnapshot checks every image of the newest snapshot.
-func (s *Store) verifySnapshot(ctx context.Context) error {
+// verifyDisk checks every image of the newest snapshot, and the journal.
+func (s *Store) verifyDisk(ctx context.Context) error {
 	s.snapshots.Lock()
 	defer s.snapshots.Unlock()
-	var damage error
+	_, damage := s.readManifest()
+	for _, err := range s.journal.Read(s.kept.Position) {
+		damage = errors.Join(damage, err)
+		if ctx.Err() != nil {
+			return errors.Join(damage, ctx.Err())
+		}
+	}
 	for _, n := range s.kept.Namespaces {
 		if n.File == "" {
 			continue
@@ -268,7 +306,10 @@ func (s *Store) verifySnapshot(ctx context.Context) error {
 			_, err := table.CheckImage(image)
 			return err
 		})
-		damage = errors.Join(damage, err)
+		if err != nil {
+			s.spoiled[n.File] = true
+			damage = errors.Join(damage, err)
+		}
 	}
 	return damage
 }

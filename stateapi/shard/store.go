@@ -40,6 +40,7 @@ type Store struct {
 
 	snapshots sync.Mutex // held while a snapshot is taken; guards kept
 	kept      manifest
+	spoiled   map[string]bool // files that are damaged; guarded by snapshots
 
 	mu    sync.Mutex // guards all below
 	names map[stateapi.Name]*namespace
@@ -58,7 +59,7 @@ func New(config Config, log *zap.Logger) *Store {
 		config.SnapshotBytes = DefaultSnapshotBytes
 	}
 	return &Store{
-		config: config, log: log, ready: make(chan struct{}), full: make(chan struct{}, 1),
+		config: config, log: log, ready: make(chan struct{}), full: make(chan struct{}, 1), spoiled: map[string]bool{},
 		names: map[stateapi.Name]*namespace{}, ids: map[uint64]*namespace{}, sessions: map[uint64]*namespace{},
 	}
 }
@@ -365,27 +366,6 @@ func (s *Store) Get(ctx context.Context, session uint64, dst, key []byte) ([]byt
 	return n.table.Get(dst, key)
 }
 
-// Iterate returns all committed entries of whole segments from cursor (0 at first) on, about want bytes of them, and the next cursor,
-// 0 at the end.
-func (s *Store) Iterate(ctx context.Context, session, cursor uint64, want int) ([]Entry, uint64, error) {
-	n, err := s.reading(ctx, session)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer n.mu.Unlock()
-	var entries []Entry
-	for bytes := 0; ; {
-		cursor, err = n.table.EachIn(cursor, func(key, value []byte) bool {
-			entries = append(entries, Entry{Key: slices.Clone(key), Value: slices.Clone(value)})
-			bytes += len(key) + len(value)
-			return true
-		})
-		if err != nil || cursor == 0 || bytes >= want {
-			return entries, cursor, err
-		}
-	}
-}
-
 // Namespaces lists what there is, by name.
 func (s *Store) Namespaces() []Info {
 	s.mu.Lock()
@@ -448,7 +428,8 @@ func (s *Store) forget(n *namespace) {
 	delete(s.sessions, n.saved.Session)
 }
 
-// Verify checks every table and every snapshot and reports all damage, joined.
+// Verify checks every table, the newest snapshot and the journal and reports all damage, joined. Where memory is whole, damage on the disk is
+// mended by a new snapshot.
 func (s *Store) Verify(ctx context.Context) error {
 	s.mu.Lock()
 	var all []*namespace
@@ -474,5 +455,9 @@ func (s *Store) Verify(ctx context.Context) error {
 		}
 		n.mu.Unlock()
 	}
-	return errors.Join(damage, s.verifySnapshot(ctx))
+	onDisk := s.verifyDisk(ctx)
+	if damage == nil && onDisk != nil && ctx.Err() == nil {
+		return errors.Join(onDisk, s.Snapshot(ctx))
+	}
+	return errors.Join(damage, onDisk)
 }
