@@ -28,7 +28,8 @@ func main() {
 func run() (err error) {
 	implementation := flag.String("in", "gust", "gust, go-numbers or go-strings")
 	name := flag.String("load", "numbers", "numbers, strings, words, words-kryo or texts-kryo")
-	what := flag.String("what", "speed", "sizes, deletes, speed or pauses")
+	what := flag.String("what", "speed", "sizes, deletes, speed, pauses or commits")
+	dir := flag.String("dir", ".", "commits: a folder on the disk for the journal")
 	from := flag.Uint64("from", 1_000_000, "sizes: the first number of entries")
 	entries := flag.Uint64("entries", 4_000_000, "entries in the end")
 	profile := flag.String("profile", "", "write a processor profile to this file")
@@ -42,6 +43,9 @@ func run() (err error) {
 			return err
 		}
 		defer pprof.StopCPUProfile()
+	}
+	if *what == "commits" {
+		return commits(*dir, *entries)
 	}
 	l, err := newLoad(*name)
 	if err != nil {
