@@ -349,3 +349,33 @@ func TestDeletedIsGone(t *testing.T) {
 		})
 	}
 }
+
+// TestDeletesLeaveNoSpill has blocks let no search pass when nobody is behind them any more.
+func TestDeletesLeaveNoSpill(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"fixed", "fixed-sixteen", "packed"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seg := goldenOf(t, name).build()
+			var keys [][]byte
+			if err := Each(seg, func(key []byte, _ Value) bool {
+				keys = append(keys, bytes.Clone(key))
+				return true
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range keys {
+				Delete(seg, Hash(key), key, noUndo)
+			}
+			at := packedSpill
+			if Kind(seg) == Fixed {
+				at = fixedSlots(seg[atKeySize], seg[atValueSize])
+			}
+			for i := range get32(seg, atBlocks) {
+				if b := blockAt(seg, i); b[at] != 0 {
+					t.Errorf("block %d has spill %d", i, b[at])
+				}
+			}
+		})
+	}
+}
