@@ -25,7 +25,7 @@ func newState() *cobra.Command {
 		Args:  usage(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStateServe())
+	cmd.AddCommand(newStateList(), newStateShow(), newStateVerify(), newStateRemove(), newStateServe())
 	return cmd
 }
 
