@@ -27,7 +27,7 @@ func child(dir string, anew bool) error {
 		all.Go(func() {
 			if err := write(r.Store, i); err != nil {
 				failed.Store(i, err)
-				fmt.Printf("failed %v\n", err)
+				fmt.Fprintf(os.Stdout, "failed %v\n", err)
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func write(s *Store, i int) error {
 	if o.Prepared && o.TxID <= int64(n) {
 		return fmt.Errorf("%d is still prepared after round %d", o.TxID, n)
 	}
-	fmt.Printf("found %d %d\n", i, n)
+	fmt.Fprintf(os.Stdout, "found %d %d\n", i, n)
 	for n++; ; n++ {
 		if n%2 == 0 {
 			_, err = s.Write(ctx, o.Session, round(n))
@@ -64,7 +64,7 @@ func write(s *Store, i int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("done %d %d\n", i, n)
+		fmt.Fprintf(os.Stdout, "done %d %d\n", i, n)
 	}
 }
 

@@ -62,41 +62,41 @@ func run(c Config) (*running, error) {
 }
 
 // folders are a disk and a memory for a store; they go with the test.
-func folders(t testing.TB) Config {
-	t.Helper()
-	memory, err := os.MkdirTemp("/dev/shm", "shard")
+func folders(tb testing.TB) Config {
+	tb.Helper()
+	memory, err := os.MkdirTemp("/dev/shm", "shard") //nolint:usetesting // memory
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := os.RemoveAll(memory); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	return Config{Dir: t.TempDir(), ArenaDir: memory}
+	return Config{Dir: tb.TempDir(), ArenaDir: memory}
 }
 
-func start(t testing.TB, c Config) *running {
-	t.Helper()
+func start(tb testing.TB, c Config) *running {
+	tb.Helper()
 	r, err := run(c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
 
-func (r *running) end(t testing.TB) {
-	t.Helper()
+func (r *running) end(tb testing.TB) {
+	tb.Helper()
 	if err := r.stop(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func (r *running) session(t testing.TB, component string) Opened {
-	t.Helper()
+func (r *running) session(tb testing.TB, component string) Opened {
+	tb.Helper()
 	o, err := r.Open(context.Background(), definition(component), 0)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return o
 }

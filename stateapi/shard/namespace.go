@@ -58,6 +58,8 @@ type saved struct {
 	Mark    []byte   `json:",omitempty"` // of Copies
 	Changes []Change `json:",omitempty"` // since Mark
 	File    string   `json:",omitempty"` // with the images; empty: no key
+	Offset  int64    `json:",omitempty"` // in File
+	Length  int64    `json:",omitempty"`
 	Damaged string   `json:",omitempty"` // what was lost
 }
 
@@ -70,18 +72,12 @@ type committed struct {
 }
 
 func newNamespace(s saved) *namespace {
-	n := &namespace{id: s.ID, saved: s, changing: make(chan struct{}, 1), drained: closed()}
+	n := &namespace{id: s.ID, saved: s, changing: make(chan struct{}, 1)}
 	n.changing <- struct{}{}
 	if s.Damaged != "" {
 		n.fault = fmt.Errorf("%s: %w", s.Damaged, stateapi.ErrCorrupt)
 	}
 	return n
-}
-
-func closed() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }
 
 // note does to what is known of a namespace what a record says, at a change and at a start alike, and returns what the table is to get.
@@ -105,6 +101,7 @@ func (s *saved) note(r record, batch []byte) (c committed, ok bool) {
 	case KindDrop:
 		c, ok = committed{clear: true}, true
 		s.Prepared, s.Batch = false, nil
+	case kindRemove: // nobody asks
 	}
 	if ok {
 		s.Commit++
@@ -264,9 +261,7 @@ func (n *namespace) settle(ctx context.Context) error {
 			return nil
 		}
 		if n.writing == 0 {
-			if err := n.bring(); err != nil {
-				n.fault = err // drain tries again
-			}
+			n.fault = n.bring() // drain tries again
 			return nil
 		}
 		n.mu.Unlock()

@@ -35,6 +35,9 @@ const (
 	layoutVersion = 1 // of the manifest
 )
 
+// flushBytes is after how many bytes of images the disk is waited for.
+const flushBytes = 8 << 20
+
 // manifest is what a snapshot is: the namespaces, each as of a position of the journal, and files with their images. An image may have later
 // commits: to bring them in again, in the same order, changes nothing.
 type manifest struct {
@@ -49,7 +52,9 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	s.snapshots.Lock()
 	defer s.snapshots.Unlock()
 	began := time.Now()
-	next := manifest{Version: layoutVersion, Position: s.journal.End(), Number: s.kept.Number}
+	next := manifest{Version: layoutVersion, Position: s.journal.End(), Number: s.kept.Number + 1}
+	s.spoilWaste()
+	file := &imagesFile{path: filepath.Join(s.config.Dir, fmt.Sprintf("%s%016x", imagesPrefix, next.Number))}
 	old := map[uint64]saved{}
 	for _, o := range s.kept.Namespaces {
 		old[o.ID] = o
@@ -61,14 +66,17 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, n := range all {
-		one, ok, err := s.save(ctx, n, old[n.id], &next.Number)
+		one, ok, err := s.save(ctx, n, old[n.id], file)
 		if err != nil {
-			return fmt.Errorf("snapshot: %w", err)
+			return fmt.Errorf("snapshot: %w", errors.Join(full(err), file.close(), file.remove()))
 		}
 		if ok {
 			next.Position = min(next.Position, one.Position)
 			next.Namespaces = append(next.Namespaces, one)
 		}
+	}
+	if err := file.close(); err != nil {
+		return fmt.Errorf("snapshot: %w", full(err))
 	}
 	if err := s.writeManifest(next); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
@@ -83,8 +91,76 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	return s.journal.Truncate(next.Position)
 }
 
-// save writes one namespace's images, if there is a commit that its old file has not. Not ok: it is gone, or was never opened.
-func (s *Store) save(ctx context.Context, n *namespace, old saved, number *uint64) (one saved, ok bool, err error) {
+// imagesFile is the file that a snapshot writes; it is made with the first image.
+type imagesFile struct {
+	path string
+	f    *os.File
+	out  *bufio.Writer
+	size int64
+
+	broken error // why it cannot be written
+}
+
+// add writes an image: u64 length, bytes.
+func (f *imagesFile) add(image []byte) error {
+	f.broken = f.write(image)
+	return f.broken
+}
+
+func (f *imagesFile) write(image []byte) (err error) {
+	if f.f == nil {
+		if f.f, err = os.OpenFile(f.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
+			return err
+		}
+		f.out = bufio.NewWriterSize(f.f, 1<<20)
+	}
+	var length [8]byte
+	binary.LittleEndian.PutUint64(length[:], uint64(len(image)))
+	_, err = f.out.Write(length[:])
+	if err == nil {
+		_, err = f.out.Write(image)
+	}
+	before := f.size
+	f.size += 8 + int64(len(image))
+	if err == nil && f.size/flushBytes > before/flushBytes { // what waits for the disk holds up the journal
+		err = errors.Join(f.out.Flush(), unix.Fdatasync(int(f.f.Fd())))
+	}
+	return err
+}
+
+// close makes the file durable.
+func (f *imagesFile) close() error {
+	if f.f == nil {
+		return nil
+	}
+	err := errors.Join(f.out.Flush(), f.f.Sync(), f.f.Close())
+	f.f = nil
+	return err
+}
+
+func (f *imagesFile) remove() error {
+	if f.size == 0 {
+		return nil
+	}
+	return os.Remove(f.path)
+}
+
+// spoilWaste has namespaces written anew whose file is for the most part of no more use.
+func (s *Store) spoilWaste() {
+	live := map[string]int64{}
+	for i := range s.kept.Namespaces {
+		live[s.kept.Namespaces[i].File] += s.kept.Namespaces[i].Length
+	}
+	delete(live, "")
+	for name, bytes := range live {
+		if info, err := os.Stat(filepath.Join(s.config.Dir, name)); err != nil || 2*bytes < info.Size() {
+			s.spoiled[name] = true
+		}
+	}
+}
+
+// save writes one namespace's images, if there is a commit that its old ones have not. Not ok: it is gone, or was never opened.
+func (s *Store) save(ctx context.Context, n *namespace, old saved, file *imagesFile) (one saved, ok bool, err error) {
 	// What the journal has before the snapshot's position must be in what is read: a change that is being made now ends first.
 	if err := n.settle(ctx); err != nil {
 		return one, false, err
@@ -97,45 +173,46 @@ func (s *Store) save(ctx context.Context, n *namespace, old saved, number *uint6
 	case n.gone, one.Session == 0 && one.Mark == nil:
 		return one, false, nil
 	case one.Damaged != "": // what there is stays as it is
-		one.File = old.File
+		one.File, one.Offset, one.Length = old.File, old.Offset, old.Length
 		return one, true, nil
 	case n.fault != nil && old.ID == one.ID: // the older one and the journal stay
 		return old, true, nil
 	case n.fault != nil:
 		return saved{ID: one.ID, Position: n.born, Def: one.Def}, true, nil
 	case old.ID == one.ID && old.Commit == one.Commit && !s.spoiled[old.File]:
-		one.File = old.File
+		one.File, one.Offset, one.Length = old.File, old.Offset, old.Length
 		return one, true, nil
 	}
-	*number++
-	one.File = fmt.Sprintf("%s%016x", imagesPrefix, *number)
+	one.File, one.Offset = filepath.Base(file.path), file.size
 	n.mu.Unlock()
-	path := filepath.Join(s.config.Dir, one.File)
-	bytes, err := s.writeImages(ctx, n, path)
+	err = writeImages(ctx, n, file)
 	n.mu.Lock()
-	if err == nil && bytes == 0 {
-		err = os.Remove(path)
-		one.File = ""
+	if one.Length = file.size - one.Offset; one.Length == 0 {
+		one.File, one.Offset = "", 0
 	}
-	if errors.Is(err, errGone) {
+	switch {
+	case errors.Is(err, errGone):
 		return one, false, nil
+	case errors.Is(err, stateapi.ErrCorrupt) && file.broken == nil: // its memory is damaged: that holds up no other
+		n.fault = err
+		s.log.Error("a state is damaged in memory", zap.Any("state", one.Def.Name), zap.Error(err))
+		if old.ID == one.ID {
+			return old, true, nil
+		}
+		return saved{ID: one.ID, Position: n.born, Def: one.Def}, true, nil
 	}
 	return one, true, err
 }
 
-var errGone = errors.New("removed meanwhile") //nolint:gochecknoglobals // a sentinel
+var errGone = errors.New("removed meanwhile")
 
-// writeImages writes every segment's image: u64 length, bytes.
-func (s *Store) writeImages(ctx context.Context, n *namespace, path string) (written int64, err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	out := bufio.NewWriterSize(f, 1<<20)
+// writeImages writes every segment's image. The namespace is locked for one segment at a time.
+func writeImages(ctx context.Context, n *namespace, file *imagesFile) error {
 	var image table.Image
-	for hash := uint64(0); err == nil; {
+	for hash := uint64(0); ; {
+		var ok bool
+		var err error
 		n.mu.Lock()
-		ok := false
 		if n.gone {
 			err = errGone
 		} else {
@@ -143,42 +220,42 @@ func (s *Store) writeImages(ctx context.Context, n *namespace, path string) (wri
 		}
 		n.mu.Unlock()
 		if err == nil && ok {
-			_, err = out.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(image.Bytes))))
-			written += 8 + int64(len(image.Bytes))
+			err = file.add(image.Bytes)
 		}
-		if err == nil && ok {
-			_, err = out.Write(image.Bytes)
+		if err == nil {
+			err = ctx.Err()
 		}
 		if hash = image.Next; hash == 0 || err != nil {
-			break
+			return err
 		}
-		err = ctx.Err()
 	}
-	return written, errors.Join(err, out.Flush(), f.Sync(), f.Close())
 }
 
-// eachImage reads what writeImages wrote; an image is overwritten by the next.
-func eachImage(ctx context.Context, path string, do func(image []byte) error) error {
+// eachImage reads what writeImages wrote of a namespace; an image is overwritten by the next.
+func (s *Store) eachImage(ctx context.Context, of *saved, do func(image []byte) error) error {
+	if of.File == "" {
+		return nil
+	}
+	path := filepath.Join(s.config.Dir, of.File)
 	f, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	in := bufio.NewReaderSize(f, 1<<20)
+	in := bufio.NewReaderSize(io.NewSectionReader(f, of.Offset, of.Length), 64<<10)
 	var image []byte
-	for at := int64(0); ctx.Err() == nil; at += 8 + int64(len(image)) {
+	for at := of.Offset; ctx.Err() == nil; at += 8 + int64(len(image)) {
 		var length [8]byte
 		if _, err := io.ReadFull(in, length[:]); errors.Is(err, io.EOF) {
+			if at != of.Offset+of.Length {
+				return fmt.Errorf("%s ends at offset %d: %w", path, at, stateapi.ErrCorrupt)
+			}
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w: %w", path, stateapi.ErrCorrupt, err)
+			return fmt.Errorf("%s, offset %d: %w: %w", path, at, stateapi.ErrCorrupt, err)
 		}
 		n := binary.LittleEndian.Uint64(length[:])
-		if n > uint64(info.Size()) {
+		if n > uint64(of.Length) {
 			return fmt.Errorf("%s, offset %d: an image of %d bytes: %w", path, at, n, stateapi.ErrCorrupt)
 		}
 		if uint64(cap(image)) < n {
@@ -298,11 +375,9 @@ func (s *Store) verifyDisk(ctx context.Context) error {
 			return errors.Join(damage, ctx.Err())
 		}
 	}
-	for _, n := range s.kept.Namespaces {
-		if n.File == "" {
-			continue
-		}
-		err := eachImage(ctx, filepath.Join(s.config.Dir, n.File), func(image []byte) error {
+	for i := range s.kept.Namespaces {
+		n := &s.kept.Namespaces[i]
+		err := s.eachImage(ctx, n, func(image []byte) error {
 			_, err := table.CheckImage(image)
 			return err
 		})

@@ -291,11 +291,9 @@ func (s *Store) build(ctx context.Context, n *namespace) error {
 	if err != nil {
 		return err
 	}
-	if n.saved.File != "" {
-		if err := eachImage(ctx, filepath.Join(s.config.Dir, n.saved.File), t.Install); err != nil {
-			t.Free()
-			return err
-		}
+	if err := s.eachImage(ctx, &n.saved, t.Install); err != nil {
+		t.Free()
+		return err
 	}
 	t.SetPosition(n.born)
 	t.SetSession(n.saved.Session)
