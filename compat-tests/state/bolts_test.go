@@ -52,6 +52,20 @@ func TestBoltsUnderFaults(t *testing.T) {
 	b.judge()
 }
 
+// TestBoltsUnderGust has the state server where users have it, and kills that with all of gust but the workers.
+func TestBoltsUnderGust(t *testing.T) {
+	b := startBolts(t)
+	b.acked(numbers / 6)
+	b.killWorkers()
+	b.acked(numbers * 2 / 6)
+	b.killGust()
+	b.acked(numbers * 4 / 6)
+	b.killWorkers()
+	b.killGust()
+	b.acked(numbers)
+	b.judge()
+}
+
 // startBolts submits the topology to a gust of its own.
 func startBolts(t *testing.T, more ...string) *bolts {
 	t.Helper()
@@ -115,6 +129,17 @@ func (b *bolts) killWorkers() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			b.t.Fatal(err)
 		}
+	}
+}
+
+// killGust kills the process with Nimbus, supervisor and state server, and starts it again. Workers live on.
+func (b *bolts) killGust() {
+	b.t.Helper()
+	if err := b.cluster.Kill(harness.Nimbus); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.cluster.(*harness.Gust).Restart(b.ctx, harness.Nimbus); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

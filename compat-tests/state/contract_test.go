@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/gust-stream/gust/stateapi"
@@ -17,11 +18,45 @@ import (
 
 func TestContract(t *testing.T) {
 	d := startDriver(t)
-	for _, way := range []struct {
-		name   string
-		remote bool
-	}{{"in place", false}, {"through the server", true}} {
-		t.Run(way.name, func(t *testing.T) { statetest.Run(t, newBed(t, d, way.remote)) })
+	t.Run("in place", func(t *testing.T) { statetest.Run(t, newServed(t, d, false)) })
+	t.Run("in place, the table late", func(t *testing.T) { statetest.Run(t, newBed(t, d, false)) })
+	t.Run("through the server", func(t *testing.T) { statetest.Run(t, newServed(t, d, true)) })
+}
+
+// TestServerAway ends the server: what is in the table is still read, and calls that need the server fail after their time, until it is back.
+func TestServerAway(t *testing.T) {
+	b := newServed(t, startDriver(t), false)
+	handle, err := b.driver.open(doOpen, 5, b.socket, "away", "alice", "count", "4", "4", "32", "bytes", "in place")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &javaState{b.driver, handle}
+	for _, err := range []error{s.Put([]byte("k"), []byte("v")), s.CommitNow(), s.Put([]byte("d"), []byte("w"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if value, ok, err := s.Get(nil, []byte("k")); string(value) != "v" || !ok || err != nil {
+		t.Errorf("get: %q, %t, %v", value, ok, err)
+	}
+	if err := b.end(); err != nil {
+		t.Fatal(err)
+	}
+	if value, ok, err := s.Get(nil, []byte("k")); string(value) != "v" || !ok || err != nil {
+		t.Errorf("get without a server: %q, %t, %v", value, ok, err)
+	}
+	var f *fault
+	want := "state of task 4 of count in topology away of alice: no answer of the state server at " + b.socket + " within 5 s: "
+	if err := s.Prepare(1); !errors.As(err, &f) || f.reason != "AWAY" || !strings.HasPrefix(f.message, want) {
+		t.Errorf("prepare without a server: %v; want %s...", err, want)
+	}
+	for _, err := range []error{b.start(), s.Prepare(1), s.Commit(1)} {
+		if err != nil {
+			t.Errorf("with the server again: %v", err)
+		}
+	}
+	if value, ok, err := s.Get(nil, []byte("d")); string(value) != "w" || !ok || err != nil {
+		t.Errorf("get of what was put before: %q, %t, %v", value, ok, err)
 	}
 }
 

@@ -238,53 +238,72 @@ func (f *forgetful) retire() error {
 	return old.Retire()
 }
 
-// bed plays cases on Java states over a server that forgets.
+// bed is a state server, and plays cases on Java states.
 type bed struct {
-	t      testing.TB
 	driver *driver
 	remote bool
 	socket string
-	store  *forgetful
-
-	stop  context.CancelFunc
-	ended chan error
+	start  func() error
+	end    func() error
+	// retire starts the server with an arena that it makes from its files.
+	retire func() error
+	kill   func() error
 }
 
+// Restart ends the server and starts it again.
+func (b *bed) Restart(how statetest.Restart) error {
+	end, start := b.end, b.start
+	switch how {
+	case statetest.Kill:
+		end = b.kill
+	case statetest.Retire:
+		start = b.retire
+	}
+	if err := end(); err != nil {
+		return err
+	}
+	return start()
+}
+
+// newBed starts a server that forgets, in this process.
 func newBed(t testing.TB, d *driver, remote bool) *bed {
 	t.Helper()
 	dir := t.TempDir()
-	b := &bed{t: t, driver: d, remote: remote, socket: filepath.Join(dir, "state.sock"), store: newForgetful(t, dir)}
-	b.start()
+	store := newForgetful(t, dir)
+	b := &bed{driver: d, remote: remote, socket: filepath.Join(dir, "state.sock")}
+	var stop context.CancelFunc
+	ended := make(chan error, 1)
+	b.start = func() error {
+		var ctx context.Context
+		ctx, stop = context.WithCancel(context.Background())
+		s := server.New(server.Config{Socket: b.socket}, store, zap.NewNop())
+		go func() { ended <- s.Run(ctx) }()
+		return nil
+	}
+	b.end = func() error {
+		stop()
+		return <-ended
+	}
+	b.kill = b.end
+	b.retire = func() error {
+		if err := store.retire(); err != nil {
+			return err
+		}
+		return b.start()
+	}
+	b.begin(t)
+	return b
+}
+
+// begin starts the server for a test.
+func (b *bed) begin(t testing.TB) {
+	t.Helper()
+	if err := b.start(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := b.end(); err != nil {
 			t.Error(err)
 		}
 	})
-	return b
-}
-
-func (b *bed) start() {
-	s := server.New(server.Config{Socket: b.socket}, b.store, zap.NewNop())
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	b.stop, b.ended = cancel, ended
-	go func() { ended <- s.Run(ctx) }()
-}
-
-func (b *bed) end() error {
-	b.stop()
-	return <-b.ended
-}
-
-func (b *bed) Restart(how statetest.Restart) error {
-	if err := b.end(); err != nil {
-		return err
-	}
-	if how == statetest.Retire {
-		if err := b.store.retire(); err != nil {
-			return err
-		}
-	}
-	b.start()
-	return nil
 }

@@ -18,6 +18,8 @@ final class Changes {
     private static final int HEADER = 4;
     private static final int LONGEST = Integer.MAX_VALUE - 64;
     private static final int WORTH_PACKING = 64 << 10;
+    private static final int MANY = 16 << 10; // keys
+    private static final int MUCH = 1 << 20; // bytes
 
     private byte[] log;
     private int end = HEADER;
@@ -32,9 +34,9 @@ final class Changes {
         this(0, 0);
     }
 
-    /** Makes room for about what another one has. */
+    /** Makes room for about what another one has, as long as that is not much. */
     static Changes like(Changes other) {
-        return new Changes(other.keys, other.end);
+        return new Changes(Math.min(other.keys, MANY), Math.min(other.end, MUCH));
     }
 
     private Changes(int keys, int bytes) {
