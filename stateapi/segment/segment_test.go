@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -320,7 +321,7 @@ func halves(t *testing.T, g *grower) {
 func TestDeletedIsGone(t *testing.T) {
 	t.Parallel()
 	for _, valueSize := range []uint8{8, 4} {
-		t.Run(fmt.Sprint(valueSize), func(t *testing.T) {
+		t.Run(strconv.Itoa(int(valueSize)), func(t *testing.T) {
 			t.Parallel()
 			var keys [][]byte
 			for i := uint64(0); len(keys) < 12; i++ {
@@ -392,5 +393,41 @@ func TestSpillThatNobodyCounts(t *testing.T) {
 	}
 	if b[0] == 0 {
 		t.Error("the one that is left is not found any more")
+	}
+}
+
+// TestUndo takes back what shifts bytes in a block, as after a kill in the middle of it.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	key := []byte("b")
+	for name, change := range map[string]func(seg []byte, undo Undo){
+		"Longer":  func(seg []byte, undo Undo) { Put(seg, Hash(key), key, Value{Bytes: []byte("longer")}, undo) },
+		"Shorter": func(seg []byte, undo Undo) { Put(seg, Hash(key), key, Value{}, undo) },
+		"Delete": func(seg []byte, undo Undo) {
+			Delete(seg, Hash(key), key, func(start, length int) {
+				if length > 0 { // what comes after the shift is not cut off here
+					undo(start, length)
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seg := fresh(Shape{Kind: Packed, Blocks: 1, Length: HeaderSize + BlockSize}, 0, 0)
+			for _, each := range []string{"a", "b", "c"} {
+				Put(seg, Hash([]byte(each)), []byte(each), Value{Bytes: []byte("of " + each)}, noUndo)
+			}
+			before := bytes.Clone(seg)
+			var start int
+			var saved []byte
+			change(seg, func(at, length int) { start, saved = at, bytes.Clone(seg[at:at+length]) })
+			if bytes.Equal(seg, before) || len(saved) == 0 {
+				t.Fatalf("changed: %t, %d bytes saved", !bytes.Equal(seg, before), len(saved))
+			}
+			copy(seg[start:], saved)
+			if err := Repair(seg); err != nil || !bytes.Equal(seg, before) {
+				t.Errorf("not what it was, %v", err)
+			}
+		})
 	}
 }
