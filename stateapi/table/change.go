@@ -40,8 +40,7 @@ func (c *change) saver(offset uint64, seg []byte) segment.Undo {
 // begin makes a segment's number odd, before anything else that readers could see.
 func begin(seg []byte) {
 	n := segment.Sequence(seg)
-	n.Add(1)
-	n.Load() // after Add, a full barrier on every processor
+	store(n, n.Load()+1)
 }
 
 // end makes a segment's number even again.
@@ -52,7 +51,8 @@ func (c *change) end(seg []byte, changed bool) {
 	if c.undo != nil {
 		c.undo.Drop()
 	}
-	segment.Sequence(seg).Add(1)
+	n := segment.Sequence(seg)
+	store(n, n.Load()+1)
 }
 
 // put sets a key to a value.

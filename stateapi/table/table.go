@@ -91,8 +91,8 @@ func (t *Table) load(word int) (value uint64) {
 	return t.words[word].Load()
 }
 
-// store writes a word of the descriptor. If that cannot be done, the next Apply says so.
-func (t *Table) store(word int, value uint64) {
+// save writes a word of the descriptor. If that cannot be done, the next Apply says so.
+func (t *Table) save(word int, value uint64) {
 	var err error
 	defer arena.Catch(debug.SetPanicOnFault(true), &err)
 	t.words[word].Store(value)
@@ -111,24 +111,25 @@ func (t *Table) Shards() int { return 1 << (t.load(wordShards) & 31) }
 func (t *Table) Applied() uint64 { return t.load(wordApplied) }
 
 // SetApplied tells readers which commits are in the table.
-func (t *Table) SetApplied(commit uint64) { t.store(wordApplied, commit) }
+func (t *Table) SetApplied(commit uint64) { t.save(wordApplied, commit) }
 
 // Position is the journal position up to which the table is complete.
 func (t *Table) Position() uint64 { return t.load(wordPosition) }
 
 // SetPosition sets Position.
-func (t *Table) SetPosition(position uint64) { t.store(wordPosition, position) }
+func (t *Table) SetPosition(position uint64) { t.save(wordPosition, position) }
 
 // Session is the session that may write.
 func (t *Table) Session() uint64 { return t.load(wordSession) }
 
 // SetSession sets Session.
-func (t *Table) SetSession(session uint64) { t.store(wordSession, session) }
+func (t *Table) SetSession(session uint64) { t.save(wordSession, session) }
 
 // Stats says how much the table holds.
 func (t *Table) Stats() Stats { return Stats{Entries: t.load(wordEntries), Bytes: t.load(wordBytes)} }
 
-func (t *Table) count(word, change int) { t.words[word].Store(t.words[word].Load() + uint64(change)) }
+// count is for numbers that only this process changes.
+func (t *Table) count(word, change int) { store(&t.words[word], t.words[word].Load()+uint64(change)) }
 
 // long is how many values lie in runs, or more.
 func (t *Table) long() uint32 { return uint32(t.words[wordShards].Load() >> 32) }
