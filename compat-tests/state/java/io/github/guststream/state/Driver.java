@@ -31,6 +31,7 @@ public final class Driver {
     public static void main(String[] args) throws IOException {
         DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 16));
         DataOutputStream out = new DataOutputStream(new BufferedOutputStream(System.out, 1 << 16));
+        System.setOut(System.err); // logs go there too
         Driver driver = new Driver(in, out);
         while (true) {
             int what;
