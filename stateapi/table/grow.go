@@ -123,19 +123,23 @@ func (t *Table) split(e uint64, seg []byte) error {
 			halves[i].shape = segment.ShapeOf(seg)
 		}
 	}
-	for {
-		ok, err := t.buildHalves(&halves, depth, seg)
-		if err != nil {
-			return err
-		}
-		if ok {
+	built := false
+	for range mostTries {
+		if built, err = t.buildHalves(&halves, depth, seg); built || err != nil {
 			break
 		}
+		// Nobody says which half was too small, and the other one may have no room to grow.
 		for i := range halves {
-			if halves[i].shape = halves[i].shape.Larger(); halves[i].shape.Length > segment.SlotSize {
-				return fmt.Errorf("a half of segment %x/%d does not fit into one: %w", prefix, depth-1, stateapi.ErrCorrupt)
+			if larger := halves[i].shape.Larger(); larger.Length <= segment.SlotSize {
+				halves[i].shape = larger
 			}
 		}
+	}
+	if err != nil {
+		return err
+	}
+	if !built {
+		return fmt.Errorf("a half of segment %x/%d does not fit into one: %w", prefix, depth-1, stateapi.ErrCorrupt)
 	}
 	t.leave(seg)
 	for i, h := range halves {
