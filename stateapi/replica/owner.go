@@ -134,6 +134,9 @@ func (o *Owner) Propose(kind Kind, txid int64, shards, prepares uint64) Record {
 	return o.current
 }
 
+// Abandon forgets the record under way. Nothing of it may have been sent or be on the owner's disk.
+func (o *Owner) Abandon() { o.current = Record{} }
+
 // Sends lists the parts of the record under way that a peer, or with an empty name all, lacks; also to send it again after a Lost.
 func (o *Owner) Sends(to Peer) []Send {
 	var out []Send
@@ -174,6 +177,9 @@ func (o *Owner) Done() bool {
 			continue
 		}
 		o.shards[i].at.Advance(o.current)
+		for _, m := range o.shards[i].members { // learners that nobody waited for: the record is not sent to them any more
+			m.synced = m.synced && m.taken >= o.current.Number
+		}
 	}
 	o.current = Record{}
 	return true
