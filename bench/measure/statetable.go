@@ -64,7 +64,8 @@ func stateTable() Group {
 			})
 		}
 		for _, o := range []struct{ id, as, title string }{
-			{"chained", "chained", "get that depends on the one before"}, {"read", "get", "get by a reader, as in other processes"},
+			{"chained", "chained", "get that depends on the one before"},
+			{"read", "get", "get by a reader, as in other processes"},
 			{"read-chained", "chained", "the same, depending on the one before"},
 		} {
 			rows = append(rows, report.Row{
