@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"testing"
@@ -113,7 +114,7 @@ func TestPiecesKeepWhatIsInThem(t *testing.T) {
 
 func TestDescriptorsAreFoundAgain(t *testing.T) {
 	t.Parallel()
-	a := create(t, memoryDir(t), Region)
+	a := create(t, memoryDir(t))
 	want := map[uint64]uint64{}
 	for id := uint64(1); id <= 10_000; id++ {
 		offset, err := a.NewDescriptor()
@@ -140,10 +141,7 @@ func TestDescriptorsAreFoundAgain(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	got := map[uint64]uint64{}
-	for offset, id := range b.Descriptors() {
-		got[offset] = id
-	}
+	got := maps.Collect(b.Descriptors())
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}
@@ -160,7 +158,7 @@ func TestDescriptorsAreFoundAgain(t *testing.T) {
 
 func TestWriterIsAlone(t *testing.T) {
 	t.Parallel()
-	a := create(t, memoryDir(t), Region)
+	a := create(t, memoryDir(t))
 	if _, err := Adopt(a.Path()); !errors.Is(err, ErrInUse) {
 		t.Fatalf("second writer: %v", err)
 	}
@@ -168,7 +166,7 @@ func TestWriterIsAlone(t *testing.T) {
 
 func TestReaderLearnsOfRetirement(t *testing.T) {
 	t.Parallel()
-	a := create(t, memoryDir(t), Region)
+	a := create(t, memoryDir(t))
 	v, err := Map(a.Path(), a.ID())
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +195,7 @@ func TestReaderLearnsOfRetirement(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	a := create(t, memoryDir(t), Region)
+	a := create(t, memoryDir(t))
 	a.SetLimit(1 << 20)
 	var taken []uint64
 	for {
@@ -223,7 +221,7 @@ func TestLimit(t *testing.T) {
 
 func TestHostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
-	a := create(t, memoryDir(t), Region)
+	a := create(t, memoryDir(t))
 	if _, err := a.NewDescriptor(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,42 +15,48 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // memoryDir is a new directory on tmpfs.
-func memoryDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "gust-arena-test-")
+func memoryDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "gust-arena-test-") //nolint:usetesting // on tmpfs
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return dir
 }
 
-func create(t testing.TB, dir string, capacity uint64) *Arena {
-	t.Helper()
-	a, err := Create(dir, capacity)
+func create(tb testing.TB, dir string) *Arena {
+	tb.Helper()
+	a, err := Create(dir, Region)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := a.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return a
 }
 
 // taken is how much memory the file takes, as the system says.
-func taken(t testing.TB, a *Arena) uint64 {
-	t.Helper()
+func taken(tb testing.TB, a *Arena) uint64 {
+	tb.Helper()
 	info, err := os.Stat(a.Path())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return blocks(info)
 }
 
-func blocks(info os.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Blocks) * 512 }
+func blocks(info os.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(stat.Blocks) * 512
+}

@@ -185,7 +185,7 @@ func TestLostPage(t *testing.T) {
 // TestShortenedFile cuts what had been durable: it is missed, not forgotten, and its positions are not used again.
 func TestShortenedFile(t *testing.T) {
 	t.Parallel()
-	for cut := uint64(0); cut < 40; cut++ {
+	for cut := range uint64(40) {
 		dir, bodies, positions := written(t, 4, 0)
 		if err := os.Truncate(last(t, dir), int64(positions[3]+headerSize+cut)); err != nil {
 			t.Fatal(err)
@@ -325,7 +325,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		for _, err := range j.Read(0) {
-			if _, ok := errors.AsType[*Damage](err); err != nil && !ok {
+			if _, ok := errors.AsType[*DamageError](err); err != nil && !ok {
 				t.Fatal(err)
 			}
 		}

@@ -63,51 +63,51 @@ func child(dir string) error {
 	}
 }
 
-func open(t testing.TB, dir string, o Options) *Journal {
-	t.Helper()
+func open(tb testing.TB, dir string, o Options) *Journal {
+	tb.Helper()
 	j, err := Open(dir, o, zap.NewNop())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = j.Close(context.Background()) }) // a test that cares has closed it before
+	tb.Cleanup(func() { _ = j.Close(context.Background()) }) // a test that cares has closed it before
 	return j
 }
 
-func add(t testing.TB, j *Journal, tag uint64, body string) uint64 {
-	t.Helper()
+func add(tb testing.TB, j *Journal, tag uint64, body string) uint64 {
+	tb.Helper()
 	_, end, err := j.Append(tag, []byte(body))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return end
 }
 
-func flush(t testing.TB, j *Journal) {
-	t.Helper()
+func flush(tb testing.TB, j *Journal) {
+	tb.Helper()
 	if err := j.Sync(context.Background(), j.End()); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func closed(t testing.TB, j *Journal) {
-	t.Helper()
+func closed(tb testing.TB, j *Journal) {
+	tb.Helper()
 	if err := j.Close(context.Background()); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 // read returns the bodies from a position on, and the damage.
-func read(t testing.TB, j *Journal, from uint64) ([]string, []*Damage) {
-	t.Helper()
+func read(tb testing.TB, j *Journal, from uint64) ([]string, []*DamageError) {
+	tb.Helper()
 	var bodies []string
-	var damage []*Damage
+	var damage []*DamageError
 	for record, err := range j.Read(from) {
-		if d, ok := errors.AsType[*Damage](err); ok {
+		if d, ok := errors.AsType[*DamageError](err); ok {
 			damage = append(damage, d)
 			continue
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		bodies = append(bodies, string(record.Body))
 	}
@@ -115,36 +115,36 @@ func read(t testing.TB, j *Journal, from uint64) ([]string, []*Damage) {
 }
 
 // memory is a folder where fsync costs nothing, for tests that open a thousand times.
-func memory(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "journal")
+func memory(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "journal") //nolint:usetesting // on tmpfs
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return dir
 }
 
 // clone copies a journal's files, as a crash of the process leaves them.
-func clone(t testing.TB, dir string) string {
-	t.Helper()
-	to := memory(t)
+func clone(tb testing.TB, dir string) string {
+	tb.Helper()
+	to := memory(tb)
 	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return to
 }
 
 // last is the path of the newest file.
-func last(t testing.TB, dir string) string {
-	t.Helper()
+func last(tb testing.TB, dir string) string {
+	tb.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, filePrefix+"*"))
 	if err != nil || len(names) == 0 {
-		t.Fatal("no files", err)
+		tb.Fatal("no files", err)
 	}
 	return names[len(names)-1]
 }

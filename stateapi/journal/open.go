@@ -178,7 +178,7 @@ func (j *Journal) findEnd(marked uint64) (uint64, error) {
 	end, torn := j.files[first].start, []uint64(nil)
 	for {
 		record, err := r.next()
-		damage, damaged := errors.AsType[*Damage](err)
+		damage, damaged := errors.AsType[*DamageError](err)
 		switch {
 		case damaged:
 			torn = append(torn, damage.Start)

@@ -26,8 +26,8 @@ type Record struct {
 	Body     []byte
 }
 
-// Damage is a part of the journal that had been durable and cannot be read. It is an stateapi.ErrCorrupt.
-type Damage struct {
+// DamageError is a part of the journal that had been durable and cannot be read. It is an stateapi.ErrCorrupt.
+type DamageError struct {
 	File   string
 	Offset int64 // in File
 	Start  uint64
@@ -37,12 +37,12 @@ type Damage struct {
 }
 
 // Error names file and offset.
-func (d *Damage) Error() string {
+func (d *DamageError) Error() string {
 	return fmt.Sprintf("%s: damaged at offset %d, %d bytes", d.File, d.Offset, d.End-d.Start)
 }
 
 // Unwrap makes it an stateapi.ErrCorrupt.
-func (d *Damage) Unwrap() error { return stateapi.ErrCorrupt }
+func (d *DamageError) Unwrap() error { return stateapi.ErrCorrupt }
 
 // span is a file and the positions that it holds.
 type span struct {
@@ -199,8 +199,8 @@ func (r *reader) search() (head, bool, error) {
 	return head{}, false, nil
 }
 
-func (r *reader) damage(to uint64) *Damage {
-	return &Damage{File: r.spans[0].path, Offset: r.offset(r.position), Start: r.position, End: to}
+func (r *reader) damage(to uint64) *DamageError {
+	return &DamageError{File: r.spans[0].path, Offset: r.offset(r.position), Start: r.position, End: to}
 }
 
 func (r *reader) failed(err error) error {
@@ -209,7 +209,7 @@ func (r *reader) failed(err error) error {
 
 func short(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// Read yields the records that begin at or after from, up to what has been appended when it begins. An error that is a *Damage stands for the
+// Read yields the records that begin at or after from, up to what has been appended when it begins. An error that is a *DamageError stands for the
 // records in it, and the next ones follow; after any other the sequence ends.
 func (j *Journal) Read(from uint64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
@@ -223,7 +223,7 @@ func (j *Journal) Read(from uint64) iter.Seq2[Record, error] {
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			_, damaged := errors.AsType[*Damage](err)
+			_, damaged := errors.AsType[*DamageError](err)
 			if !yield(record, err) || err != nil && !damaged {
 				return
 			}

@@ -85,7 +85,7 @@ func (k *Keeper) Open() error {
 	}
 	k.journal = j
 	for r, err := range j.Read(max(from, j.Start())) {
-		if damage, ok := errors.AsType[*journal.Damage](err); ok {
+		if damage, ok := errors.AsType[*journal.DamageError](err); ok {
 			k.damaged(damage)
 			continue
 		}
@@ -107,7 +107,7 @@ func (k *Keeper) Open() error {
 func (k *Keeper) Close(ctx context.Context) error { return k.journal.Close(ctx) }
 
 // damaged makes the copies that a damaged part of the journal may have been about incomplete: their owners send them again.
-func (k *Keeper) damaged(d *journal.Damage) {
+func (k *Keeper) damaged(d *journal.DamageError) {
 	k.log.Error("copies are damaged, their owners have to send them again", zap.Error(d))
 	for name, t := range k.tasks {
 		if d.Known && d.Tag != tagOf(name) {

@@ -67,7 +67,7 @@ type machine struct {
 }
 
 // start starts a machine, with the disk that it had.
-func (s *site) start(id replica.Peer) *machine {
+func (s *site) start(id replica.Peer) {
 	s.t.Helper()
 	s.mu.Lock()
 	old := s.machines[id]
@@ -76,7 +76,7 @@ func (s *site) start(id replica.Peer) *machine {
 	if old != nil {
 		m.dir, m.memory = old.dir, old.memory
 	} else {
-		memory, err := os.MkdirTemp("/dev/shm", "gust-peer-test-") //nolint:usetesting // on tmpfs
+		memory, err := os.MkdirTemp("/dev/shm", "gust-peer-test-")
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -120,7 +120,6 @@ func (s *site) start(id replica.Peer) *machine {
 	s.machines[id] = m
 	s.mu.Unlock()
 	<-m.store.Ready()
-	return m
 }
 
 // lose takes a machine away for good.

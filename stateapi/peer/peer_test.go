@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,7 +93,7 @@ func (b *bolt) check() {
 func values(txid, count int) map[string]string {
 	v := map[string]string{}
 	for i := range count {
-		v[fmt.Sprintf("key-%d", (txid*7+i)%5000)] = fmt.Sprintf("%d", txid)
+		v[fmt.Sprintf("key-%d", (txid*7+i)%5000)] = strconv.Itoa(txid)
 	}
 	return v
 }
@@ -180,9 +181,9 @@ func TestProcessesStartAnew(t *testing.T) {
 		b.open(s.machines["m0"])
 		b.check()
 		b.commit(int64(i+2), values(i+2, 300))
-		_, err := b.m.store.Write(t.Context(), b.session, batchOf(map[string]string{"plain": fmt.Sprint(i)}))
+		_, err := b.m.store.Write(t.Context(), b.session, batchOf(map[string]string{"plain": strconv.Itoa(i)}))
 		b.must(err)
-		b.truth["plain"] = fmt.Sprint(i)
+		b.truth["plain"] = strconv.Itoa(i)
 	}
 	s.whole(b.def)
 	s.lose("m0")

@@ -169,7 +169,7 @@ func (s *Store) replay(ctx context.Context, m manifest, inMemory map[uint64]*tab
 	}
 	lost := map[uint64]string{}
 	for r, err := range s.journal.Read(m.Position) {
-		if damage, ok := errors.AsType[*journal.Damage](err); ok {
+		if damage, ok := errors.AsType[*journal.DamageError](err); ok {
 			s.damaged(states, damage, inMemory, lost)
 			continue
 		}
@@ -211,7 +211,7 @@ func (s *Store) replay(ctx context.Context, m manifest, inMemory map[uint64]*tab
 
 // damaged notes what part of the journal is lost, with the namespace that it was about or, if that cannot be told, with all. One whose
 // table has later commits in memory has lost nothing but, perhaps, a batch that nobody committed.
-func (s *Store) damaged(states map[uint64]*saved, d *journal.Damage, inMemory map[uint64]*table.Table, lost map[uint64]string) {
+func (s *Store) damaged(states map[uint64]*saved, d *journal.DamageError, inMemory map[uint64]*table.Table, lost map[uint64]string) {
 	s.log.Error("the journal of keyed state is damaged", zap.Error(d))
 	if d.Known {
 		lost[d.Tag] = d.Error()

@@ -110,7 +110,7 @@ func (p *player) step(s Step) error {
 	}
 	state := p.open[s.By]
 	if state == nil {
-		return fmt.Errorf("nothing is open")
+		return errors.New("nothing is open")
 	}
 	switch s.Do {
 	case "close":

@@ -13,24 +13,24 @@ import (
 
 const benchEntries = 4_000_000
 
-// scattered is one of n keys, all over the table.
-func scattered(i, n uint64) uint64 { return i * 0x9E3779B97F4A7C15 >> 20 % n }
+// scattered is one of the keys, all over the table.
+func scattered(i uint64) uint64 { return i * 0x9E3779B97F4A7C15 >> 20 % benchEntries }
 
 func BenchmarkGet(b *testing.B) {
-	table := newTable1(b, nil)
+	table := newTable1(b)
 	fill(b, table, 0, benchEntries)
 	var key [8]byte
 	var dst []byte
 	b.Run("Table", func(b *testing.B) {
 		for i := range uint64(b.N) {
-			binary.LittleEndian.PutUint64(key[:], scattered(i, benchEntries))
+			binary.LittleEndian.PutUint64(key[:], scattered(i))
 			dst, _, _ = table.Get(dst[:0], key[:])
 		}
 	})
 	r := reader(b, table)
 	b.Run("Reader", func(b *testing.B) {
 		for i := range uint64(b.N) {
-			binary.LittleEndian.PutUint64(key[:], scattered(i, benchEntries))
+			binary.LittleEndian.PutUint64(key[:], scattered(i))
 			dst, _, _ = r.Get(dst[:0], key[:])
 		}
 	})
@@ -41,19 +41,19 @@ func BenchmarkGet(b *testing.B) {
 		}
 		b.ResetTimer()
 		for i := range uint64(b.N) {
-			dst = binary.LittleEndian.AppendUint64(dst[:0], m[scattered(i, benchEntries)])
+			dst = binary.LittleEndian.AppendUint64(dst[:0], m[scattered(i)])
 		}
 	})
 }
 
 func BenchmarkUpdate(b *testing.B) {
-	table := newTable1(b, nil)
+	table := newTable1(b)
 	fill(b, table, 0, benchEntries)
 	b.Run("Apply", func(b *testing.B) {
 		var batch stateapi.Batch
 		var key, value [8]byte
 		for i := range uint64(b.N) {
-			binary.LittleEndian.PutUint64(key[:], scattered(i, benchEntries))
+			binary.LittleEndian.PutUint64(key[:], scattered(i))
 			binary.LittleEndian.PutUint64(value[:], i)
 			if batch.Put(key[:], value[:]); batch.Len() == 4096 {
 				if err := table.Apply(batch.Bytes(), i); err != nil {
@@ -66,7 +66,7 @@ func BenchmarkUpdate(b *testing.B) {
 	b.Run("Put", func(b *testing.B) {
 		var key, value [8]byte
 		for i := range uint64(b.N) {
-			binary.LittleEndian.PutUint64(key[:], scattered(i, benchEntries))
+			binary.LittleEndian.PutUint64(key[:], scattered(i))
 			binary.LittleEndian.PutUint64(value[:], i)
 			if err := table.Put(key[:], value[:]); err != nil {
 				b.Fatal(err)
@@ -80,7 +80,7 @@ func BenchmarkUpdate(b *testing.B) {
 		}
 		b.ResetTimer()
 		for i := range uint64(b.N) {
-			m[scattered(i, benchEntries)] = i
+			m[scattered(i)] = i
 		}
 	})
 }
@@ -89,7 +89,7 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkInsert(b *testing.B) {
 	b.Run("Apply", func(b *testing.B) {
 		for range b.N {
-			table := newTable1(b, nil)
+			table := newTable1(b)
 			fill(b, table, 0, benchEntries)
 			b.ReportMetric(float64(table.arena.InUse())/benchEntries, "bytes/entry")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEntries, "ns/entry")

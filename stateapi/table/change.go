@@ -101,6 +101,7 @@ func (c *change) insert(hash uint64, key []byte, v segment.Value) error {
 				t.giveRun(old[:])
 			}
 			return nil
+		case segment.Full, segment.Unfit: // it has to grow
 		}
 		if err := t.grow(e, seg, entrySize{len(key), len(v.Bytes), v.Flags}, tries > 0); err != nil {
 			return err

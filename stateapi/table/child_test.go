@@ -32,18 +32,16 @@ const namespaces = 3 // fixed, packed, records with long values
 func child(dir string) {
 	a, tables, err := openAll(dir)
 	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
+		panic(err)
 	}
 	defer func() { _ = a.Close() }()
-	fmt.Println("ready")
+	fmt.Fprintln(os.Stdout, "ready")
 	for {
 		for i, table := range tables {
 			n := table.Position() + 1
 			batch, _ := batchOf(i, n)
 			if err := table.Apply(batch, n); err != nil {
-				fmt.Println(err)
-				os.Exit(1)
+				panic(err)
 			}
 			table.SetApplied(n)
 		}

@@ -66,7 +66,7 @@ func TestFullMemory(t *testing.T) {
 
 func TestShortenedFile(t *testing.T) {
 	t.Parallel()
-	table := newTable1(t, nil)
+	table := newTable1(t)
 	fill(t, table, 1, 20_000)
 	r := reader(t, table)
 	if _, found, err := r.Get(nil, number(5)); !found || err != nil {
@@ -121,7 +121,7 @@ func TestSmallNamespacesShareSlots(t *testing.T) {
 
 func TestDeletedEntriesGiveMemoryBack(t *testing.T) {
 	t.Parallel()
-	table := newTable1(t, nil)
+	table := newTable1(t)
 	const count = 1_000_000
 	fill(t, table, 0, count)
 	peak := table.arena.InUse()
@@ -143,7 +143,7 @@ func TestDeletedEntriesGiveMemoryBack(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	table := newTable1(t, nil)
+	table := newTable1(t)
 	var b stateapi.Batch
 	b.Put(make([]byte, 40_000), nil)
 	if err := table.Apply(b.Bytes(), 1); !errors.Is(err, stateapi.ErrTooLarge) {
@@ -156,7 +156,7 @@ func TestTooLarge(t *testing.T) {
 
 func TestDamagedImages(t *testing.T) {
 	t.Parallel()
-	table := newTable1(t, nil)
+	table := newTable1(t)
 	if err := errors.Join(table.Put([]byte("k"), []byte("v")), table.Put([]byte("long"), noise(50_000))); err != nil {
 		t.Fatal(err)
 	}

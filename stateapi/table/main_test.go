@@ -26,57 +26,57 @@ func TestMain(m *testing.M) {
 }
 
 // memoryDir is a new directory on tmpfs.
-func memoryDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "gust-table-test-")
+func memoryDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "gust-table-test-") //nolint:usetesting // on tmpfs
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return dir
 }
 
-func newArena(t testing.TB) *arena.Arena {
-	t.Helper()
-	a, err := arena.Create(memoryDir(t), 64<<30)
+func newArena(tb testing.TB) *arena.Arena {
+	tb.Helper()
+	a, err := arena.Create(memoryDir(tb), 64<<30)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := errors.Join(a.Retire(), a.Close()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return a
 }
 
-func newTable1(t testing.TB, options *Options) *Table {
-	t.Helper()
-	table, err := New(newArena(t), rand.Uint64()|1, 32, options)
+func newTable1(tb testing.TB) *Table {
+	tb.Helper()
+	table, err := New(newArena(tb), rand.Uint64()|1, 32, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return table
 }
 
-func reader(t testing.TB, table *Table) *Reader {
-	t.Helper()
+func reader(tb testing.TB, table *Table) *Reader {
+	tb.Helper()
 	v, err := arena.Map(table.arena.Path(), table.arena.ID())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := v.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	r, err := NewReader(v, table.Descriptor(), table.ID())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
@@ -84,14 +84,14 @@ func reader(t testing.TB, table *Table) *Reader {
 func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 
 // fill puts numbers from first on with their negation as value.
-func fill(t testing.TB, table *Table, first, count uint64) {
-	t.Helper()
+func fill(tb testing.TB, table *Table, first, count uint64) {
+	tb.Helper()
 	var b stateapi.Batch
 	for n := first; n < first+count; n++ {
 		b.Put(number(n), number(^n))
 		if b.Len() == 1000 || n == first+count-1 {
 			if err := table.Apply(b.Bytes(), n); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 			b.Reset()
 		}
