@@ -61,16 +61,31 @@ func (c Config) goProgram(t *localizer.Topology) (string, error) {
 	if !filepath.IsLocal(name) {
 		return "", fmt.Errorf("%s of topology %s: %q leads out of its resources", config.GustTopologyGoBinary, t.ID, name)
 	}
-	path := filepath.Join(t.Dir, localstate.Resources, name)
-	info, err := os.Stat(path)
-	if err != nil {
+	dir := filepath.Join(t.Dir, localstate.Resources)
+	if err := makeExecutable(dir, name); err != nil {
 		return "", fmt.Errorf("%s of topology %s: %w", config.GustTopologyGoBinary, t.ID, err)
 	}
-	// Not every tool that packs a JAR keeps this bit.
-	if info.Mode().IsRegular() && info.Mode()&0o111 == 0 {
-		err = os.Chmod(path, 0o755) //nolint:gosec // a program
+	return filepath.Join(dir, name), nil
+}
+
+// makeExecutable makes a file below a folder a program: not every tool that packs a JAR keeps that bit. A link that leads out of the folder is an
+// error, since a worker of before may have put it there.
+func makeExecutable(dir, name string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
 	}
-	return path, err
+	defer func() { _ = root.Close() }() // only looked into
+	info, err := root.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", name)
+	case info.Mode()&0o111 == 0:
+		return root.Chmod(name, 0o755)
+	}
+	return nil
 }
 
 // tasksOf reads which component each task of a topology belongs to.

@@ -83,6 +83,29 @@ func TestProgramIsMadeExecutable(t *testing.T) {
 	}
 }
 
+// TestProgramBehindALink has the program's place taken by a link to a file that is nobody's program.
+func TestProgramBehindALink(t *testing.T) {
+	t.Parallel()
+	topology := laidOut(t, map[string]any{"spout": onGo}, "sub/topology")
+	secret := filepath.Join(t.TempDir(), "secret")
+	check(t, os.WriteFile(secret, nil, 0o600))
+	path := filepath.Join(topology.Dir, "resources", "sub", "topology")
+	check(t, os.Remove(path))
+	check(t, os.Symlink(secret, path))
+	a := &storm.LocalAssignment{TopologyID: topology.ID, Executors: []*storm.ExecutorInfo{{TaskStart: 3, TaskEnd: 3}}}
+	if got, err := (Config{}).program(topology, a); err == nil || !strings.Contains(err.Error(), "escapes") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	check(t, os.Remove(path))
+	check(t, os.Mkdir(path, 0o700))
+	if got, err := (Config{}).program(topology, a); err == nil {
+		t.Errorf("a folder is the program %q", got)
+	}
+}
+
 // laidOut is a localized topology of one spout and one bolt.
 func laidOut(t *testing.T, engines map[string]any, binary string) *localizer.Topology {
 	t.Helper()

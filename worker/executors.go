@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/gust-stream/gust/config"
 	"github.com/gust-stream/gust/messaging/frame"
 	"github.com/gust-stream/gust/messaging/kryo"
@@ -47,7 +45,7 @@ func newNode(s Setup, registry component.Registry) (*node, error) {
 	sources := sourcesOf(s.Topology, s.Tasks)
 	n.peers = newPeers(func(addr string) peer { return n.dial(addr, sources) }, s.Log)
 	n.server = link.NewServer(link.ServerConfig{
-		Worker: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Tasks: tasksOf(s.Executors), Sources: sources, Log: s.Log.Named("link"),
+		Worker: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Tasks: tasksOf(s.Executors), Sources: sources, Log: s.Log,
 		Deliver: func(batch []tuple.Message) { n.Deliver(batch) },
 		Refused: func(m tuple.Message, err error) { n.refuse(m.Task, m.Tuple, err) },
 		Load:    func() map[int32]float64 { return n.Load() },
@@ -73,7 +71,7 @@ const firstWait = 10 * time.Millisecond
 
 func (n *node) dial(addr string, sources *frame.Sources) peer {
 	return link.NewClient(link.ClientConfig{
-		Address: addr, Sources: sources, Log: n.setup.Log.Named("link").With(zap.String("peer", addr)),
+		Address: addr, Sources: sources, Log: n.setup.Log,
 		Notify:  n.notice,
 		Refused: func(m tuple.Message, err error) { n.refuse(m.Tuple.Task, m.Tuple, err) },
 		MinWait: firstWait, MaxWait: time.Duration(n.setup.Conf.Int(config.StormMessagingNettyMaxWaitMs, 1000)) * time.Millisecond,

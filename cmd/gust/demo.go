@@ -76,7 +76,7 @@ func runDemo(ctx context.Context, cmd *cobra.Command, d *daemonSettings, run dem
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "Starting the cluster state, Nimbus and a supervisor in one process ...\n")
-	err = runDev(ctx, devSite{conf: conf, sources: sources, bind: d.bind, log: log}, func(ctx context.Context) error {
+	err = runDev(ctx, devSite{conf: conf, sources: sources, bind: d.bind, log: log, confDir: sources.ConfDir}, func(ctx context.Context) error {
 		fmt.Fprintf(out, "Ready. Submitting %s from %s with Storm's Java client ...\n", run.class, run.jar)
 		if err := run.submit(ctx, d, sources); err != nil {
 			return err

@@ -51,7 +51,7 @@ func newDev() *cobra.Command {
 			}
 			warn(log, sources)
 			out := cmd.OutOrStdout()
-			return runDev(cmd.Context(), devSite{conf: conf, sources: sources, bind: d.bind, log: log}, func(context.Context) error {
+			return runDev(cmd.Context(), devSite{conf: conf, sources: sources, bind: d.bind, log: log, confDir: sources.ConfDir}, func(context.Context) error {
 				return announce(out, conf, sources)
 			})
 		},
@@ -73,6 +73,7 @@ type devSite struct {
 	sources config.Sources
 	bind    string
 	log     *zap.Logger
+	confDir string // where the conf is written, "" for nowhere
 }
 
 // runDev starts the parts, calls ready once topologies can be submitted, and stops them when ctx ends or ready fails. The
@@ -136,6 +137,12 @@ func startDev(ctx context.Context, site devSite, stack *run.Stack) (*nimbus.Nimb
 	}
 	if _, err := n.Listen(); err != nil {
 		return nil, err
+	}
+	// Not before the ports are ours: a command must not find the address of nobody, or of another gust dev.
+	if site.confDir != "" {
+		if err := writeConf(site.confDir, site.conf, site.sources); err != nil {
+			return nil, err
+		}
 	}
 	stack.Start("nimbus", n.Run)
 	s, err := buildSupervisor(site.conf, site.sources, site.bind, supervisor.Deps{

@@ -18,7 +18,7 @@ import (
 	"github.com/gust-stream/gust/internal/lock"
 )
 
-// prepareDev reads the conf, fills in what one machine implies, and writes all that is not a default to dir/conf/storm.yaml:
+// prepareDev reads the conf and fills in what one machine implies. All that is not a default will be in dir/conf/storm.yaml:
 // workers read it there, and so does "storm" when STORM_CONF_DIR names that folder.
 func prepareDev(d *daemonSettings, dir string) (config.Conf, config.Sources, error) {
 	dir, err := filepath.Abs(dir)
@@ -44,7 +44,7 @@ func prepareDev(d *daemonSettings, dir string) (config.Conf, config.Sources, err
 		return nil, sources, err
 	}
 	sources.ConfDir = filepath.Join(dir, "conf")
-	return conf, sources, writeConf(sources.ConfDir, conf, sources)
+	return conf, sources, nil
 }
 
 // lockDir makes dir the caller's alone until the returned lock is released: a second gust dev must not change the conf of one

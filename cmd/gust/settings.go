@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -148,7 +149,7 @@ func (s *settings) ask(ctx context.Context, do func(*leader.Nimbus) error) error
 func hangUp(nimbus *leader.Nimbus) { _ = nimbus.Close() }
 
 func dialNimbus(ctx context.Context, conf config.Conf) (*leader.Nimbus, error) {
-	return leader.Dial(ctx, leader.Config{
+	nimbus, err := leader.Dial(ctx, leader.Config{
 		Seeds: conf.Strings(config.NimbusSeeds),
 		Port:  int(conf.Int(config.NimbusThriftPort, 6627)),
 		RPC: rpc.ClientConfig{
@@ -157,6 +158,10 @@ func dialNimbus(ctx context.Context, conf config.Conf) (*leader.Nimbus, error) {
 			CallTimeout:    time.Minute,
 		},
 	})
+	if errors.Is(err, leader.ErrNone) && ctx.Err() == nil {
+		err = fmt.Errorf("%w\nnimbus.seeds and nimbus.thrift.port, in storm.yaml or by -c, say where it is; for a gust dev --dir DIR, STORM_CONF_DIR=DIR/conf does", err)
+	}
+	return nimbus, err
 }
 
 // printJSON writes a value as indented JSON.
