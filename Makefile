@@ -69,7 +69,7 @@ gen: setup ## regenerate thrift/storm.thrift, its Go code and the tables
 gen-check: gen ## prove that the generated code is current
 	@git diff --exit-code -- thrift config docs/config.md
 
-compat: build storm-home storm-older storm-stock storm-redis topologies jre-21 ## every scenario on stock Storm and on gust, compared
+compat: build storm-home storm-older storm-stock storm-redis topologies jre-21 multilang-children ## every scenario on stock Storm and on gust, compared
 	@scripts/compat all
 
 compat-record: storm-home storm-stock topologies ## record stock Storm's answers
