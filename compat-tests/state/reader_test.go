@@ -186,7 +186,7 @@ func TestReader(t *testing.T) {
 		{"no entries", 0, 0, 0, nil, nil},
 		{"fixed", segment.Fixed, 5000, 0, func(int) string { return letters(r, 8) }, func(int) string { return letters(r, 8) }},
 		{"fixed of odd sizes in a directory", segment.Fixed, 9000, 3, func(int) string { return letters(r, 11) }, func(int) string { return letters(r, 3) }},
-		{"fixed without values", segment.Fixed, 3000, 0, func(int) string { return letters(r, 5) }, func(int) string { return "" }},
+		{"keys of one size without values", segment.Packed, 3000, 0, func(int) string { return letters(r, 5) }, func(int) string { return "" }},
 		{"packed", segment.Packed, 4000, 0, func(i int) string { return strconv.Itoa(i) }, func(int) string { return letters(r, r.IntN(40)) }},
 		{"packed in a directory", segment.Packed, 20000, 5, func(int) string { return letters(r, 4+r.IntN(20)) }, func(int) string { return letters(r, r.IntN(9)) }},
 		{"records", segment.Records, 700, 0, func(i int) string { return strconv.Itoa(i) + letters(r, r.IntN(300)) }, func(int) string { return letters(r, r.IntN(300)) }},
