@@ -5,6 +5,7 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -152,7 +153,7 @@ func readStart(path string) (uint64, error) {
 	return h.position, nil
 }
 
-func allZero(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) }
+func allZero(b []byte) bool { return bytes.Count(b, []byte{0}) == len(b) }
 
 // findEnd finds where the journal ends. Before the mark, and before where any record says that fsync had come, all had been durable:
 // what is damaged there is damage and stays. The first thing behind it that is not whole was torn by a crash and ends the journal.

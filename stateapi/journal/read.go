@@ -179,7 +179,11 @@ func (r *reader) search() (head, bool, error) {
 		if err != nil && !short(err) {
 			return head{}, false, r.failed(err)
 		}
-		for i := 0; i+headSize <= n; i++ {
+		last := n - headSize
+		if allZero(buf[:n]) { // allocated ahead
+			last = -1
+		}
+		for i := 0; i <= last; i++ {
 			here := at + uint64(i)
 			position := binary.LittleEndian.Uint64(buf[i+8:])
 			if position < from || position > here {
