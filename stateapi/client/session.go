@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gust-stream/gust/internal/clock"
 	"github.com/gust-stream/gust/stateapi"
 )
 
@@ -67,7 +68,7 @@ func (s *session) settle(ctx context.Context) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%s: commit %d is not in the table after %v: %w", s, commit, s.cfg.Wait, ErrAway)
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := clock.Wait(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -104,21 +105,10 @@ func (s *session) do(ctx context.Context, ask func(*conn) error) error {
 			s.cfg.Log.Warn("waiting for the state server", zap.Stringer("state", s), zap.String("socket", s.cfg.Socket), zap.Error(err))
 			told = true
 		}
-		if err := pause(ctx, min(wait, left)); err != nil {
+		if err := clock.Wait(ctx, min(wait, left)); err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
 		wait = min(2*wait, longestPause)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 
