@@ -33,7 +33,6 @@ func Place(task string, shards, copies int, owner Peer, live []Candidate, kept [
 		return placed
 	}
 	copies = min(copies, len(peers))
-	most := shards*copies/len(peers) + 1
 	held := map[Peer]int{}
 	for i := range min(len(kept), shards) {
 		for _, p := range kept[i] {
@@ -45,6 +44,8 @@ func Place(task string, shards, copies int, owner Peer, live []Candidate, kept [
 	}
 	for i := range placed {
 		ranked := rank(task, i, peers)
+		// The bound grows with the shards, or one peer that is seldom first leaves too little choice for the last of them.
+		most := (i+1)*copies/len(peers) + 1
 		for len(placed[i]) < copies {
 			p := best(ranked, placed[i], domains, held, most)
 			placed[i] = append(placed[i], p)
