@@ -42,6 +42,7 @@ func refusals(good, local string) map[string]refusal {
 		"DeepConf":         {conf: `{"x":` + strings.Repeat("[", 400) + strings.Repeat("]", 400) + "}", want: "nested deeper than 400"},
 		"ConfNotJSON":      {conf: "{", want: "conf of topology"},
 		"ConfNoObject":     {conf: "[1]", want: "conf of topology"},
+		"GustChoice":       {conf: `{"gust.multilang.stray.output": "drop"}`, want: "Field gust.multilang.stray.output is not an accepted value. Value: drop"},
 		"GustKey":          {conf: `{"gust.multilang.message.max.bytes": "much"}`, want: "Field gust.multilang.message.max.bytes must be an Integer"},
 		"ConfValue":        {conf: `{"topology.workers":-1}`, want: "Field TOPOLOGY_WORKERS must be a Positive Number"},
 		"UnknownComponent": {change: input("nobody", "default", shuffle), want: "[nobody]"},

@@ -80,6 +80,9 @@ func Engine(name string, user *storm.StormTopology, conf config.Conf, o Options,
 	if err != nil {
 		return nil, err
 	}
+	if len(user.Spouts) == 0 {
+		return nil, errors.New("the topology has no spout, so nothing would happen")
+	}
 	system, err := topology.System(whole, user)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,5 +166,12 @@ func TestTrees(t *testing.T) {
 	}
 	if diff := cmp.Diff([]Error{{Component: "split", Text: "no luck", Count: int(failed), Task: sum.Errors[0].Task}}, sum.Errors); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestNoSpout(t *testing.T) {
+	t.Parallel()
+	if _, err := Run(t.Context(), "idle", &storm.StormTopology{}, nil, Options{}); err == nil || !strings.Contains(err.Error(), "no spout") {
+		t.Errorf("ended with %v", err)
 	}
 }
