@@ -12,7 +12,8 @@ from .errors import AwayError, StateError, TooLargeError
 from .session import Session
 from .xxh64 import xxh64
 
-MAX_LENGTH = 64 << 20
+MAX_KEY = 32 << 10
+MAX_VALUE = 64 << 20
 _PAGE = 1 << 20  # bytes of entries that an iteration asks for at a time
 _NONE = object()
 
@@ -74,15 +75,17 @@ class State:
     def put(self, key, value):
         """Sets key to value. Both are encoded here and now: a later change of a list that was put needs a put of its own."""
         key, value = self._encoding.key(key), self._encoding.value(value)
-        if len(key) > MAX_LENGTH or len(value) > MAX_LENGTH:
+        if len(key) > MAX_KEY or len(value) > MAX_VALUE:
             raise TooLargeError(
-                "%s: key of %d and value of %d bytes; at most %d each" % (self._session, len(key), len(value), MAX_LENGTH)
+                "%s: key of %d and value of %d bytes; at most %d and %d" % (self._session, len(key), len(value), MAX_KEY, MAX_VALUE)
             )
         self._dirty[key] = value
 
     def delete(self, key):
         """Removes key, if it is there."""
-        self._dirty[self._encoding.key(key)] = None
+        key = self._encoding.key(key)
+        if len(key) <= MAX_KEY:  # a longer one is not there
+            self._dirty[key] = None
 
     def items(self):
         """Every key with its value, in no useful order. No changes while it runs."""
