@@ -9,8 +9,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
