@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -231,10 +232,11 @@ func (f *fakeSupervisor) set(a *storm.Assignment) {
 	f.assignment = a
 }
 
-func (f *fakeSupervisor) beatCount() int {
+// heard is every heartbeat so far.
+func (f *fakeSupervisor) heard() []*storm.SupervisorWorkerHeartbeat {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.beats)
+	return slices.Clone(f.beats)
 }
 
 func (f *fakeSupervisor) SendSupervisorAssignments(context.Context, *storm.SupervisorAssignments) error {

@@ -79,7 +79,7 @@ func TestBeatsGoToNimbusWithoutASupervisor(t *testing.T) {
 	}
 	beat(1)
 	beat(2)
-	if n := sup.beatCount(); n != 2 || len(nimbus.beats) != 0 {
+	if n := len(sup.heard()); n != 2 || len(nimbus.beats) != 0 {
 		t.Fatalf("%d heartbeats reached the supervisor, %d Nimbus", n, len(nimbus.beats))
 	}
 	stop()
@@ -89,7 +89,7 @@ func TestBeatsGoToNimbusWithoutASupervisor(t *testing.T) {
 	}
 	start(net.JoinHostPort("127.0.0.1", itoa(port)))
 	beat(4)
-	if n := sup.beatCount(); n != 3 {
+	if n := len(sup.heard()); n != 3 {
 		t.Errorf("%d heartbeats reached the supervisor after its return", n)
 	}
 }

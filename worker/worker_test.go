@@ -41,8 +41,8 @@ func TestWorkerHoldsItsSlot(t *testing.T) {
 		t.Errorf("heartbeat %+v: %s", beat, diff)
 	}
 	s.await("another heartbeat", func() bool { return s.heartbeat().Version > beat.Version })
-	s.await("a call to the supervisor", func() bool { return s.sup.beatCount() > 0 })
-	if diff := cmp.Diff(want, s.sup.beats[0].Executors); diff != "" {
+	s.await("a call to the supervisor", func() bool { return len(s.sup.heard()) > 0 })
+	if diff := cmp.Diff(want, s.sup.heard()[0].Executors); diff != "" {
 		t.Error(diff)
 	}
 	pid := strconv.Itoa(os.Getpid())
